@@ -6,14 +6,13 @@ Both are asked of transformers itself, so that a new class or another choice sho
 from __future__ import annotations
 
 import importlib
-import inspect
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.interop.peers import auto, folder_of, trained, transformers, write
-from tests.tools.transformers_classes import class_names, class_there, is_plain, made
+from tests.tools.transformers_classes import class_names, class_there, is_plain, made, roles_of
 from tokctl.formats.huggingface.class_names import by_model, chosen
 from tokctl.formats.huggingface.classes import FILE, known_classes, table
 
@@ -61,13 +60,7 @@ def test_special_tokens_by_role_are_those_of_the_classes() -> None:
     for name, ours in CLASSES.items():
         found = class_there(name)
         assert found is not None
-        there: dict[str, str] = {}
-        for one in reversed(found.__mro__):
-            if "__init__" in vars(one):
-                for parameter in inspect.signature(one.__init__).parameters.values():
-                    if parameter.name.endswith("_token") and isinstance(parameter.default, str):
-                        there[parameter.name] = parameter.default
-        assert {role: str(text) for role, text in ours.roles.items()} == there, name
+        assert {role: str(text) for role, text in ours.roles.items()} == roles_of(found), name
 
 
 NAMED = {"mbart": "MBartTokenizer", "mbart50": "MBart50Tokenizer", "nllb": "NllbTokenizer"}

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tokctl.cli import model_output, streams
-from tokctl.cli.command import Command
+from tokctl.cli.command import add_command
 from tokctl.cli.options.adapt import AdaptOutputOptions, AdaptTexts, EmbeddingOptions, PruneOptions
-from tokctl.cli.options.declaring import with_groups
 from tokctl.cli.options.shared import Model, TrainErrors
 from tokctl.cli.options.sources import ListedTexts
 from tokctl.cli.world import Console
@@ -72,7 +71,7 @@ SHORT = "Remove tokens from a trained model, and learn new ones."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl adapt` to `app`."""
-    app.command("adapt", cls=Command, epilog=EXAMPLES, short_help=SHORT)(with_groups(adapt))
+    add_command(app, adapt, epilog=EXAMPLES, short_help=SHORT)
 
 
 def adapt(

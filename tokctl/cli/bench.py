@@ -3,8 +3,7 @@
 import typer
 
 from tokctl.cli import paging, streams
-from tokctl.cli.command import Command
-from tokctl.cli.options.declaring import with_groups
+from tokctl.cli.command import add_command
 from tokctl.cli.options.others import (
     BenchFiles,
     BenchModel,
@@ -48,7 +47,7 @@ SHORT = "Measure how fast a model is in each library."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl bench` to `app`."""
-    app.command("bench", cls=Command, epilog=EXAMPLES, short_help=SHORT)(with_groups(bench))
+    add_command(app, bench, epilog=EXAMPLES, short_help=SHORT)
 
 
 def bench(
@@ -66,7 +65,7 @@ def bench(
     loads it, and whether their ids are the same.
     """  # noqa: D205 (one paragraph of the help)
     world: Console = context.obj
-    form = paging.form(json=shown.json, markdown=shown.markdown, latex=shown.latex)
+    form = paging.form(shown.given)
     tokenizer = streams.load_model(world, model)
     texts = sources.open(world, files)
     from tokctl.analysis.bench import bench as measured

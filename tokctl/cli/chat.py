@@ -183,7 +183,7 @@ def write_columns(
         rows: encodes the texts, and holds the output form.
         texts: the sources to encode, already rendered if they are conversations.
         dtype: the type of the ids; the other columns are int32 and uint8.
-        output: the path to write; None or `-` is stdout.
+        output: the path to write; None is stdout.
     """
     from tokctl.cli.encode_output import summary
     from tokctl.cli.progress import ProgressDisplay
@@ -207,7 +207,7 @@ def write_columns(
             for each in () if packer is None else packer.rest():
                 writer.add(each)
 
-    if output is None or output == "-":
+    if output is None:
         with streams.output(world, None) as out, open_columns(rows.form, out, dtypes) as writer:
             write(writer)
     else:

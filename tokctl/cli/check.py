@@ -2,7 +2,7 @@
 
 import typer
 
-from tokctl.cli.command import Command
+from tokctl.cli.command import add_command
 from tokctl.cli.options.others import CheckFolders
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption, ExitCode, printable
@@ -26,7 +26,7 @@ SHORT = "Check that folders of shards are complete."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl check` to `app`."""
-    app.command("check", cls=Command, epilog=EXAMPLES, short_help=SHORT)(check)
+    add_command(app, check, epilog=EXAMPLES, short_help=SHORT)
 
 
 def check(context: typer.Context, folders: CheckFolders = None) -> int:

@@ -3,7 +3,7 @@
 import typer
 
 from tokctl.cli import paging
-from tokctl.cli.command import Command
+from tokctl.cli.command import add_command
 from tokctl.cli.options.others import (
     ExerciseFile,
     ExerciseJson,
@@ -37,8 +37,7 @@ SHORT = "Check your solution of an exercise of the tutorial."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl check-exercise` to `app`."""
-    declare = app.command("check-exercise", cls=Command, epilog=EXAMPLES, short_help=SHORT)
-    declare(check_exercise)
+    add_command(app, check_exercise, epilog=EXAMPLES, short_help=SHORT)
 
 
 def check_exercise(

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from tokctl.cli.numbers import whole_number, without_separators
-from tokctl.cli.options.declaring import CliOption, choose, is_given
+from tokctl.cli.options.declaring import CliOption, choose, is_given, with_groups
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption
 from tokctl.core.files import watched
@@ -120,6 +120,21 @@ class Command(TyperCommand):
                 return super().invoke(ctx)
         except (KeyboardInterrupt, EOFError, OSError) as error:
             raise PastTyper(error) from error
+
+
+def add_command(
+    app: typer.Typer, command: Callable[..., Any], *, epilog: str, short_help: str
+) -> None:
+    """Add a command to `app` by the name of its function, with `-` for `_`.
+
+    Args:
+        app: the application.
+        command: the function; options of its groups become options of the command.
+        epilog: examples and further text of the help.
+        short_help: one line for the list of commands.
+    """
+    name = command.__name__.replace("_", "-")
+    app.command(name, cls=Command, epilog=epilog, short_help=short_help)(with_groups(command))
 
 
 class CommandGroup(TyperGroup):
@@ -292,14 +307,11 @@ def _check(parameter: Any, value: Any) -> None:
 def _check_together(parameters: Sequence[Any], values: Mapping[str, Any]) -> None:
     """Raise TokctlError for a given option that needs another one, or conflicts with one."""
     given = {
-        spelling: parameter
+        parameter.opts[0]: parameter
         for parameter in parameters
         if is_given(values[parameter.name], parameter.default)
-        for spelling in parameter.opts
     }
     for option, parameter in given.items():
-        if option != parameter.opts[0]:
-            continue
         needs = parameter.declared.needs
         names = [usage.split(" ")[0] for usage in needs]
         if names and not any(name in given for name in names):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from tokctl.cli import paging, reports
-from tokctl.cli.command import Command
+from tokctl.cli.command import add_command
 from tokctl.cli.numbers import held_out_share, vocab_sizes
 from tokctl.cli.options.compare import (
     DEFAULT_ALGORITHMS,
@@ -21,7 +21,6 @@ from tokctl.cli.options.compare import (
     ReadingOptions,
     SuiteOptions,
 )
-from tokctl.cli.options.declaring import with_groups
 from tokctl.cli.options.shared import AnswerOptions
 from tokctl.cli.options.sources import ListedTexts, Texts
 from tokctl.cli.world import Console
@@ -69,7 +68,7 @@ SHORT = "Compare models on the same texts: metrics, sentences, words."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl compare` to `app`."""
-    app.command("compare", cls=Command, epilog=EXAMPLES, short_help=SHORT)(with_groups(compare))
+    add_command(app, compare, epilog=EXAMPLES, short_help=SHORT)
 
 
 def compare(
@@ -105,7 +104,7 @@ def compare(
             "bad-value",
         )
     conditions = [comparison.Condition.parse(text) for text in page.fail_if or []]
-    form = paging.form(json=shown.json, markdown=shown.markdown, latex=shown.latex)
+    form = paging.form(shown.given)
     files, texts = _told_apart(models.model or [], texts or [], sources.format)
     share = _held_out(files, models, look)
     if suite.suite and page.plot is not None and page.html is None:

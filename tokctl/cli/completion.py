@@ -2,7 +2,7 @@
 
 import typer
 
-from tokctl.cli.command import Command
+from tokctl.cli.command import add_command
 from tokctl.cli.options.others import Shell
 from tokctl.cli.world import Console
 
@@ -27,7 +27,7 @@ SHORT = "Write the completion script for a shell."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl completion` to `app`."""
-    app.command("completion", cls=Command, epilog=EXAMPLES, short_help=SHORT)(completion)
+    add_command(app, completion, epilog=EXAMPLES, short_help=SHORT)
 
 
 def completion(context: typer.Context, shell: Shell) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tokctl.cli import model_output, streams
-from tokctl.cli.command import Command
+from tokctl.cli.command import add_command
 from tokctl.cli.options.convert import (
     ConvertModel,
     ConvertOutput,
@@ -22,7 +22,6 @@ from tokctl.cli.options.convert import (
     To,
     Verify,
 )
-from tokctl.cli.options.declaring import with_groups
 from tokctl.cli.options.shared import ConvertJson, Lossy
 from tokctl.cli.options.sources import ListedTexts, Texts
 from tokctl.cli.world import Console
@@ -77,7 +76,7 @@ def register(app: typer.Typer) -> None:
     """Add `tokctl convert` to `app`, with the table of formats in its help."""
     lines = table(WIDTH - 2).splitlines()
     epilog = EXAMPLES.format(formats="\n".join(f"  {line}" for line in lines))
-    app.command("convert", cls=Command, epilog=epilog, short_help=SHORT)(with_groups(convert))
+    add_command(app, convert, epilog=epilog, short_help=SHORT)
 
 
 def convert(

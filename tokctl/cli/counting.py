@@ -65,8 +65,8 @@ def count(
         choose("--sort", form.sort, SORTS)
     paths = list(models) if models else [streams.model_path(world, None)]
     output = form.output
-    if output is not None and output != "-":
-        streams.check_output(world, output)
+    if (file := streams.output_file(output)) is not None:
+        streams.check_output(world, file)
     tokenizers = _load(world, paths, count_options, cache_memory)
     texts = sources.open(world, files)
     if chats is not None and chats.options.chat:

@@ -6,7 +6,7 @@ import re
 import typer
 
 from tokctl.cli import streams
-from tokctl.cli.command import Command
+from tokctl.cli.command import add_command
 from tokctl.cli.options.decode import (
     DecodeDtype,
     DecodeEos,
@@ -57,7 +57,7 @@ _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "\\0": "\0", "\\\\": "\\"}
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl decode` to `app`."""
-    app.command("decode", cls=Command, epilog=EXAMPLES, short_help=SHORT)(decode)
+    add_command(app, decode, epilog=EXAMPLES, short_help=SHORT)
 
 
 def decode(
@@ -103,8 +103,8 @@ def decode(
     model = leading[0] if leading else model
     behind = None if separator is None else _unescaped(separator)
     read_options = IdReadOptions(form, dtype, ids_field, skip_special, behind, eos)
-    if output is not None and output != "-":
-        streams.check_output(world, output)
+    if (file := streams.output_file(output)) is not None:
+        streams.check_output(world, file)
     tokenizer = streams.load_model(world, model)
     if eos is not None:
         streams.end_id(tokenizer, eos)  # report an unknown token before anything is read

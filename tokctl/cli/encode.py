@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from tokctl.cli import streams
-from tokctl.cli.command import Command
+from tokctl.cli.command import add_command
 from tokctl.cli.numbers import count_of, size_of
-from tokctl.cli.options.declaring import with_groups
 from tokctl.cli.options.encode import (
+    COLUMNS,
     ChatOptions,
     EncodeFiles,
     EncodeModels,
@@ -113,7 +113,7 @@ SHORT = "Turn text into ids, tokens, pieces or counts."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl encode` to `app`."""
-    app.command("encode", cls=Command, epilog=EXAMPLES, short_help=SHORT)(with_groups(encode))
+    add_command(app, encode, epilog=EXAMPLES, short_help=SHORT)
 
 
 def encode(
@@ -181,7 +181,7 @@ def encode(
         return counting.count(
             world, files, models, sources, counted, form, cache_memory=cache, chats=chats
         )
-    if plan.is_binary and plan.to_stdout and world.stdout_is_terminal:
+    if plan.is_binary and plan.output is None and world.stdout_is_terminal:
         raise BadOption(
             "a terminal can't show numbers in binary", "add -o PATH, or a pipe", "missing-option"
         )
@@ -190,7 +190,7 @@ def encode(
         from tokctl.cli import engines
 
         cluster = engines.cluster(world, id_files.engine)
-    if not plan.to_stdout or id_files.index:
+    if plan.output is not None or id_files.index:
         plan.check_outputs(world, sources.names(world, files), sources.reading)
     model = models[0] if models else None
     tokenizer = streams.load_model(world, model, cache_memory=cache)
@@ -337,9 +337,8 @@ def _form(options: FormOptions) -> str:
             "conflict",
         )
     form = options.form or ("jsonl" if options.json else "ids")
-    for column in ("--offsets", "--byte-offsets", "--full"):
-        if column in options.given and form != "jsonl":
-            raise BadOption(f"{column} needs --as jsonl", "add --as jsonl", "conflict")
+    if form != "jsonl" and (column := next(filter(options.given.get, COLUMNS), None)):
+        raise BadOption(f"{column} needs --as jsonl", "add --as jsonl", "conflict")
     return form
 
 
@@ -352,7 +351,7 @@ class OutputPlan(NamedTuple):
     Attributes:
         form: the output form of `--as`.
         options: the options of files of ids.
-        output: the path; None or `-` is stdout.
+        output: the path; None is stdout.
         lines: each line of a document is a text.
         size: ids in a shard; None: no shards.
     """
@@ -375,8 +374,7 @@ class OutputPlan(NamedTuple):
         Raises:
             TokctlError: two options conflict, or a value is invalid.
         """
-        output = written.output
-        to_stdout = output is None or output == "-"
+        output = streams.output_file(written.output)
         if options.dtype is not None and form not in FILE_FORMS:
             raise BadOption(
                 "--dtype is for files of ids",
@@ -385,7 +383,7 @@ class OutputPlan(NamedTuple):
             )
         if options.index is not None:
             _check_index(form, options)
-        if form == "megatron" and to_stdout:
+        if form == "megatron" and output is None:
             raise BadOption(
                 "--as megatron writes two files", "give their prefix: -o PREFIX", "missing-option"
             )
@@ -399,7 +397,7 @@ class OutputPlan(NamedTuple):
                     f"take one of: {', '.join(SHARDED)}",
                     "conflict",
                 )
-            if to_stdout:
+            if output is None:
                 raise BadOption("--shard-size writes a folder", "add -o FOLDER", "missing-option")
         if size is None and output and "://" in output:
             from tokctl.sources.remote import is_address, without_secrets
@@ -412,11 +410,6 @@ class OutputPlan(NamedTuple):
                 )
         lines = options.lines if form in FILE_FORMS else not written.whole
         return cls(form, options, output, lines, size)
-
-    @property
-    def to_stdout(self) -> bool:
-        """Whether the output goes to stdout."""
-        return self.output is None or self.output == "-"
 
     @property
     def is_binary(self) -> bool:
@@ -521,7 +514,7 @@ def _write_files(
         stream = ChunkStream(texts, encoder, progress, world.note)
         if plan.size is not None:
             _write_shards(world, stream, target, cluster)
-        elif output is None or output == "-":
+        elif output is None:
             with streams.output(world, None) as out:
                 write_stream(stream, replace(target, path=out))
         else:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from tokctl.cli import paging, reports, streams
-from tokctl.cli.command import Command
-from tokctl.cli.options.declaring import with_groups
+from tokctl.cli.command import add_command
 from tokctl.cli.options.inspect import (
     ABOUT_TEXTS,
     NEED_TEXTS,
@@ -73,7 +72,7 @@ SHORT = "Show what is in a model, and why a word is split as it is."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl inspect` to `app`."""
-    app.command("inspect", cls=Command, epilog=EXAMPLES, short_help=SHORT)(with_groups(inspect))
+    add_command(app, inspect, epilog=EXAMPLES, short_help=SHORT)
 
 
 def inspect(
@@ -106,7 +105,7 @@ def inspect(
     if detail.nbest is not None:
         _check_nbest(detail.nbest)
     arguments = [*([] if first is None else [first]), *(texts or [])]
-    asked_form = paging.form(json=shown.as_json, markdown=shown.markdown, latex=shown.latex)
+    asked_form = paging.form(shown.given)
     others = [*questions, *([f"--{asked_form}"] if asked_form else [])]
     report = reports.requested_report(
         world, "inspect", html=shown.html, plot=shown.plot, chart=shown.chart, others=others

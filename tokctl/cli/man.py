@@ -2,7 +2,7 @@
 
 import typer
 
-from tokctl.cli.command import COMMANDS, Command
+from tokctl.cli.command import COMMANDS, add_command
 from tokctl.cli.options.others import CommandWords
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption
@@ -22,7 +22,7 @@ SHORT = "Show the manual page of a command."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl man` to `app`."""
-    app.command("man", cls=Command, epilog=EXAMPLES, short_help=SHORT)(man)
+    add_command(app, man, epilog=EXAMPLES, short_help=SHORT)
 
 
 def man(context: typer.Context, command: CommandWords = None) -> None:

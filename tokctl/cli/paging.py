@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Container
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -19,13 +20,16 @@ if TYPE_CHECKING:
 _MANNERS = {"LESS": "FRX", "LESSCHARSET": "utf-8", "LV": "-c"}
 
 
-def form(**wanted: bool) -> str | None:
+def form(given: Container[str]) -> str | None:
     """Return the name of the requested output form, or None if no form is requested.
+
+    Args:
+        given: the options that are given.
 
     Raises:
         TokctlError: two forms are requested.
     """
-    names = [name for name, is_wanted in wanted.items() if is_wanted]
+    names = [name for name in ("json", "markdown", "latex") if f"--{name}" in given]
     if len(names) > 1:
         raise BadOption(
             f"--{names[0]} and --{names[1]} are two outputs", "choose one of them", "conflict"

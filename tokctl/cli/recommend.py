@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from tokctl.cli import paging, streams
-from tokctl.cli.command import Command
+from tokctl.cli.command import add_command
 from tokctl.cli.numbers import held_out_share, size_of, vocab_sizes, without_separators
-from tokctl.cli.options.declaring import with_groups
-from tokctl.cli.options.recommend import (
+from tokctl.cli.options.others import (
     Params,
     RecommendAlgos,
     RecommendHeldOut,
@@ -51,7 +50,7 @@ SHORT = "Recommend a vocabulary size, algorithm and pre-tokenizer."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl recommend` to `app`."""
-    app.command("recommend", cls=Command, epilog=EXAMPLES, short_help=SHORT)(with_groups(recommend))
+    add_command(app, recommend, epilog=EXAMPLES, short_help=SHORT)
 
 
 def recommend(
@@ -78,7 +77,7 @@ def recommend(
     compute for a byte of text.
     """  # noqa: D205 (one paragraph of the help)
     world: Console = context.obj
-    form = paging.form(json=shown.json, markdown=shown.markdown, latex=shown.latex)
+    form = paging.form(shown.given)
     from tokctl.extras import recommend as recommending
 
     size = size_of("--sample-size", sample_size)

@@ -177,6 +177,11 @@ def documents(world: Console, files: Sequence[str] | None, *, raw: bool = False)
     return sources.documents(names(world, files), stdin=world.stdin, raw=raw)
 
 
+def output_file(path: str | None) -> str | None:
+    """Return the path of `-o` if it is a file, or None if the output goes to stdout."""
+    return None if path == "-" else path
+
+
 def check_output(world: Console, path: str) -> None:
     """Raise TokctlError if `path` surely can't be written, or is one of the files to read.
 
@@ -233,7 +238,7 @@ def output(world: Console, path: str | None) -> Iterator[BinaryIO]:
 
     A file is complete or absent: it gets its name when the block ends without an error.
     """
-    if path is None or path == "-":
+    if (path := output_file(path)) is None:
         world.data_on_stdout = True
         yield world.stdout
         return

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from tokctl.cli import engines, recipes, streams, train_report
-from tokctl.cli.command import Command
+from tokctl.cli.command import add_command
 from tokctl.cli.languages import LanguageTexts, languages_of, turns_of
 from tokctl.cli.numbers import size_of, spoken
-from tokctl.cli.options.declaring import with_groups
 from tokctl.cli.options.shared import TrainFiles
 from tokctl.cli.options.sources import ListedTexts
 from tokctl.cli.options.train import (
@@ -69,7 +68,7 @@ SHORT = "Train a tokenizer on texts and write its model file."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl train` to `app`."""
-    app.command("train", cls=Command, epilog=EXAMPLES, short_help=SHORT)(with_groups(train))
+    add_command(app, train, epilog=EXAMPLES, short_help=SHORT)
 
 
 def train(

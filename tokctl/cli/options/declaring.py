@@ -199,19 +199,20 @@ def parameters_of(group: type[OptionGroup]) -> dict[str, inspect.Parameter]:
 
 def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command as Typer takes it: each option of a group is a parameter of its own."""
-    groups: dict[str, type[OptionGroup]] = {}
+    groups: dict[str, tuple[type[OptionGroup], list[str]]] = {}
     parameters: dict[str, inspect.Parameter] = {}
     for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
         kind = parameter.annotation
         if isinstance(kind, type) and issubclass(kind, OptionGroup):
-            groups[name] = kind
-            parameters.update(parameters_of(kind))
+            options = parameters_of(kind)
+            groups[name] = kind, list(options)
+            parameters.update(options)
         else:
             parameters[name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
 
     def call(**values: Any) -> Any:
-        for name, group in groups.items():
-            values[name] = group(**{field: values.pop(field) for field in parameters_of(group)})
+        for name, (group, options) in groups.items():
+            values[name] = group(**{option: values.pop(option) for option in options})
         return command(**values)
 
     call.__name__, call.__doc__ = command.__name__, command.__doc__

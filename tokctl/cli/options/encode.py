@@ -23,7 +23,7 @@ _chat = partial(CliOption, panel="Chats")
 
 
 #: Options of additional columns, which only jsonl holds.
-_COLUMNS = ("--offsets", "--byte-offsets", "--full")
+COLUMNS = ("--offsets", "--byte-offsets", "--full")
 
 EncodeFiles = Annotated[
     list[str] | None,
@@ -194,7 +194,7 @@ class TextOptions(OptionGroup):
             "exp(ALPHA x score); for example 0.1. For ids, tokens, jsonl and bin.",
             conflicts={
                 "--stride": "random segmentations have no windows",
-                **dict.fromkeys(_COLUMNS, "random segmentations have no offsets"),
+                **dict.fromkeys(COLUMNS, "random segmentations have no offsets"),
             },
         ),
     ] = None
@@ -393,7 +393,7 @@ class ChatOptions(OptionGroup):
                 "--pad": "packed rows have no padding",
                 "--stride": "packed rows have no windows",
                 "--alpha": "packed rows have one segmentation",
-                **dict.fromkeys(_COLUMNS, "a packed row has several texts"),
+                **dict.fromkeys(COLUMNS, "a packed row has several texts"),
             },
         ),
     ] = None

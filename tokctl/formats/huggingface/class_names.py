@@ -43,8 +43,8 @@ def chosen(config: Json, model: Json, document: Json | None, *, tekken: bool) ->
     """
     kind = _text(model, "model_type")
     registered = by_model().get(kind, "")
-    own = _bare(_text(config, "tokenizer_class"))
-    given = own or _bare(_text(model, "tokenizer_class"))
+    own = bare(_text(config, "tokenizer_class"))
+    given = own or bare(_text(model, "tokenizer_class"))
     # The folders of these models often name a wrong class: the class of the `model_type` counts.
     all_misnamed = table()["misnamed"]
     misnamed = kind in all_misnamed
@@ -107,7 +107,8 @@ def _names(config: Json, model: Json) -> tuple[str, str]:
     return _text(config, "tokenizer_class"), _text(model, "tokenizer_class")
 
 
-def _bare(name: str) -> str:
+def bare(name: str) -> str:
+    """Return the name of a class without `Fast`, which transformers ignores."""
     return name.removesuffix("Fast")
 
 
