@@ -94,7 +94,7 @@ def train(
     old = None if counting.extend is None else streams.load_model(world, counting.extend).model
     notes: list[str] = []
     filled = recipes.recipe_of(recipe, old.recipe if old else None, notes.append)
-    recipes.check_algorithm(filled, recipe, vocabulary, output)
+    recipes.check_algorithm(filled, vocabulary, output)
     if old and old.recipe.pre_tokenizers != filled.pre_tokenizers:
         notes.append(
             f"the model to extend splits text by {old.recipe.splitting}, and the new one by "
