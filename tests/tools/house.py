@@ -1,8 +1,9 @@
 """The counts that say whether the structure is simple: `python -m tests.tools.house`.
 
-Files and lines of Python and Rust, modules that one other module imports, circles of folders
-(imports inside functions and for types alone included), classes with the same name, and how many
-files of tokctl run for usual commands.
+Files and lines of Python and Rust, lines by room, the longest functions and those with the most
+parameters, modules that one other module imports, circles of folders and of files (imports inside
+functions and for types alone included), classes with the same name, and what usual commands load
+and run.
 """
 
 from __future__ import annotations
@@ -14,20 +15,59 @@ import tempfile
 from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "tokctl"
 
+#: Program that runs tokctl with its arguments, and reports on stderr which of its files are loaded,
+#: in which of these a function runs, and how many functions run.
 RUN = """
-import atexit, sys
-def say():
-    own = {getattr(m, "__file__", None) for n, m in list(sys.modules.items())
-           if n.split(".")[0] == "tokctl"}
-    print("files", len([f for f in own if f and f.endswith(".py")]), file=sys.stderr)
-atexit.register(say)
+import atexit, sys, threading
+ran = set()
+def note(frame, event, _argument):
+    if event == "call":
+        ran.add(frame.f_code)
+def report():
+    sys.setprofile(None)
+    modules = list(sys.modules.items())
+    own = {getattr(m, "__file__", None) for n, m in modules if n.split(".")[0] == "tokctl"}
+    files = {file for file in own if file and file.endswith(".py")}
+    functions = {(c.co_filename, c.co_qualname) for c in ran if c.co_filename in files}
+    functions = {each for each in functions if each[1] != "<module>"}
+    print("counts", len(files), len({file for file, _ in functions}), len(functions),
+          file=sys.stderr)
+atexit.register(report)
+threading.setprofile(note)
+sys.setprofile(note)
 from tokctl.__main__ import main
 main()
 """
+
+
+class Used(NamedTuple):
+    """What a command uses of tokctl: files loaded, files in which a function runs, functions."""
+
+    loaded: int
+    files: int
+    functions: int
+
+
+class Function(NamedTuple):
+    """Size of a function of the package.
+
+    Attributes:
+        name: module and qualified name.
+        lines: lines from `def` to the end, the docstring included.
+        parameters: parameters, without `self` and `cls`.
+        is_keyword_api: whether the function is public, and all but the first few parameters can
+            only be given by name.
+    """
+
+    name: str
+    lines: int
+    parameters: int
+    is_keyword_api: bool
 
 
 def modules() -> dict[str, Path]:
@@ -148,29 +188,59 @@ def lines(paths: list[Path]) -> int:
     return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
 
 
-def files_that_run() -> dict[str, int]:
-    """Files of tokctl that four commands import."""
+def functions() -> list[Function]:
+    """Return the functions and methods of the package."""
+    found: list[Function] = []
+
+    def visit(body: list[ast.stmt], prefix: str) -> None:
+        for node in body:
+            if isinstance(node, ast.ClassDef):
+                visit(node.body, f"{prefix}.{node.name}")
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                by_place = [*node.args.posonlyargs, *node.args.args]
+                if by_place and by_place[0].arg in ("self", "cls"):
+                    by_place = by_place[1:]
+                by_name = node.args.kwonlyargs
+                found.append(
+                    Function(
+                        f"{prefix}.{node.name}",
+                        (node.end_lineno or node.lineno) - node.lineno + 1,
+                        len(by_place) + len(by_name),
+                        len(by_place) <= 4 and not node.name.startswith("_"),
+                    )
+                )
+                visit(node.body, f"{prefix}.{node.name}")
+
+    for module, path in modules().items():
+        visit(ast.parse(path.read_text(encoding="utf-8")).body, module)
+    return found
+
+
+def commands() -> dict[str, Used]:
+    """Return what usual commands use of tokctl."""
     from tokctl.sources.corpora import corpus_path
 
     sample = str(corpus_path("sample"))
-    with tempfile.TemporaryDirectory() as folder:
-        model = f"{folder}/model.json"
+    with tempfile.TemporaryDirectory() as place:
+        model = f"{place}/model.json"
 
-        def count(*arguments: str) -> int:
+        def used(*arguments: str) -> Used:
             done = subprocess.run(
                 [sys.executable, "-c", RUN, *arguments],
                 input=b"text\n",
                 capture_output=True,
                 check=True,
-                cwd=folder,
+                cwd=place,
             )
-            return int(done.stderr.decode().rsplit("files ", 1)[1])
+            counts = done.stderr.decode().rsplit("counts ", 1)[1]
+            return Used(*map(int, counts.split()))
 
         return {
-            "train": count("-q", "train", "--vocab", "400", "-o", model, sample),
-            "encode": count("encode", "-m", model),
-            "inspect --word": count("inspect", model, "--word", "lower"),
-            "compare --html": count("-q", "compare", "-m", model, sample, "--html", "page.html"),
+            "train": used("-q", "train", "--vocab", "400", "-o", model, sample),
+            "encode": used("encode", "-m", model),
+            "inspect --word": used("inspect", model, "--word", "lower"),
+            "compare": used("-q", "compare", "-m", model, sample),
+            "compare --html": used("-q", "compare", "-m", model, sample, "--html", "page.html"),
         }
 
 
@@ -183,14 +253,28 @@ def main() -> None:
     repeated = {name for name, count in class_names().items() if count > 1}
     print(f"Python: {len(python)} files, {lines(python):,} lines")
     print(f"Rust: {len(rust)} files, {lines(rust):,} lines")
+    rooms: Counter[str] = Counter()
+    for name, path in modules().items():
+        rooms[name.split(".")[1] if "." in name else "tokctl"] += lines([path])
+    print("lines by room: " + ", ".join(f"{room} {size:,}" for room, size in rooms.most_common()))
     single = sum(1 for name in modules() if importers[name] == 1)
     print(f"modules with one importer: {single}")
     print(f"modules of 60 lines or fewer: {sum(lines([path]) <= 60 for path in python)}")
     print(f"circles of folders: {[sorted(each) for each in circles(folder_edges())] or 'none'}")
     print(f"circles of files: {len(circles(graph()))}")
     print(f"class names defined twice or more: {len(repeated)} {sorted(repeated)}")
-    for command, count in files_that_run().items():
-        print(f"files that run for {command}: {count}")
+    sizes = functions()
+    print("longest functions:")
+    for one in sorted(sizes, key=lambda one: -one.lines)[:10]:
+        print(f"  {one.lines:5} lines  {one.name}")
+    print("most parameters, without public functions that take them by name:")
+    for one in sorted(sizes, key=lambda one: -one.parameters)[:40]:
+        if one.parameters > 9 and not one.is_keyword_api:
+            print(f"  {one.parameters:5}        {one.name}")
+    for command, used in commands().items():
+        print(
+            f"{command}: {used.loaded} files loaded, {used.files} run, {used.functions} functions"
+        )
 
 
 if __name__ == "__main__":
