@@ -146,7 +146,7 @@ def merge_counts(
 
 @final
 class TextColumn(Sequence[bytes]):
-    """A sequence of texts in an Arrow buffer, which must not change.
+    """A sequence of texts in an Arrow buffer. A writable buffer is copied.
 
     `offsets` have 32 bits, or 64 with `wide`. The first of the `count` texts has number `start`.
     """

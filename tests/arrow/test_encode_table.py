@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+from array import array
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -289,3 +290,11 @@ def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TokctlError, match="needs pyarrow") as caught:
         arrow.encode_table({"text": ["a"]}, MODELS["gpt2"])
     assert caught.value.hint == "pip install 'tokctl[parquet]'"
+
+
+def test_a_column_does_not_change_with_memory_that_others_may_write_to() -> None:
+    data = bytearray(b"abcdef")
+    offsets = array("i", [0, 3, 6])
+    column = _native.TextColumn(data, memoryview(offsets).cast("B"), 0, 2, False)
+    data[:3] = b"xyz"
+    assert list(column) == [b"abc", b"def"]

@@ -129,11 +129,10 @@ unsafe impl GlobalAlloc for Allocator {
                 return new;
             }
             if grows {
-                mapping::move_pages(memory, new, layout.size() + SMALL);
-            } else {
-                std::ptr::copy_nonoverlapping(memory, new, layout.size().min(size));
-                self.dealloc(memory, layout);
+                return mapping::move_pages(memory, new, layout.size() + SMALL, size + SMALL);
             }
+            std::ptr::copy_nonoverlapping(memory, new, layout.size().min(size));
+            self.dealloc(memory, layout);
             new
         }
     }
@@ -181,30 +180,63 @@ mod mapping {
         }
     }
 
-    /// Move memory by remapping its pages, which is faster than copying bytes to untouched pages.
+    /// Move `size` bytes to a larger mapping of `room` bytes by remapping their pages, which is
+    /// faster than copying bytes to untouched pages. Return where they are: `to`, or elsewhere if
+    /// the system can't move them.
     ///
     /// # Safety
-    /// `from` and `to` must be mapped for `size` bytes. Nobody else may use either, and nobody may
-    /// use `from` again.
-    pub unsafe fn move_pages(from: *mut u8, to: *mut u8, size: usize) {
+    /// `from` must be mapped for `size` bytes and `to` for `room`. Nobody else may use either, and
+    /// nobody may use them again but through the result.
+    pub unsafe fn move_pages(from: *mut u8, to: *mut u8, size: usize, room: usize) -> *mut u8 {
         // To the system, the part with large pages is a mapping of its own, and it moves one
         // mapping at a time.
         let first = size.min(MOST_ONCE);
-        for (at, size) in [(0, first), (first, size - first)] {
-            if size == 0 {
+        for (at, part) in [(0, first), (first, size - first)] {
+            if part == 0 {
                 continue;
             }
             let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
             // SAFETY: as promised; if the pages can't be moved, they are unchanged.
             unsafe {
-                let (from, to) = (from.add(at), to.add(at));
-                let moved = libc::mremap(from.cast(), size, size, flags, to.cast::<u8>());
+                let (old, new) = (from.add(at), to.add(at));
+                let moved = libc::mremap(old.cast(), part, part, flags, new.cast::<u8>());
                 if moved == libc::MAP_FAILED {
-                    std::ptr::copy_nonoverlapping(from, to, size);
-                    free(from, size);
+                    return copy_rest(from, to, at..at + part, size, room);
                 }
             }
         }
+        to
+    }
+
+    /// Copy bytes to a third mapping, after those before `failed` were moved from `from` to `to`.
+    ///
+    /// Linux may have unmapped the target of a move before the move failed. Another thread may have
+    /// mapped something there since, so nobody uses or frees these addresses any more.
+    ///
+    /// # Safety
+    /// As for [`move_pages`], whose call of the system failed for this range.
+    pub unsafe fn copy_rest(
+        from: *mut u8,
+        to: *mut u8,
+        failed: std::ops::Range<usize>,
+        size: usize,
+        room: usize,
+    ) -> *mut u8 {
+        let other = new(room);
+        if other.is_null() {
+            // The bytes are in two places and can't be brought together.
+            std::process::abort();
+        }
+        let moved = failed.start;
+        // SAFETY: the moved bytes are at `to`, the others still at `from`.
+        unsafe {
+            std::ptr::copy_nonoverlapping(to, other, moved);
+            std::ptr::copy_nonoverlapping(from.add(moved), other.add(moved), size - moved);
+            free(to, moved);
+            free(from.add(moved), size - moved);
+            free(to.add(failed.end), room - failed.end);
+        }
+        other
     }
 
     /// # Safety
@@ -224,7 +256,9 @@ mod mapping {
         std::ptr::null_mut()
     }
 
-    pub unsafe fn move_pages(_: *mut u8, _: *mut u8, _: usize) {}
+    pub unsafe fn move_pages(_: *mut u8, to: *mut u8, _: usize, _: usize) -> *mut u8 {
+        to
+    }
 
     pub unsafe fn free(_: *mut u8, _: usize) {}
 }
@@ -298,6 +332,29 @@ mod tests {
             assert!(room >= count);
         }
         assert_eq!(whole_pages::<u32>(usize::MAX), usize::MAX);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn bytes_that_can_not_be_moved_are_copied() {
+        let (size, room) = (2 * LARGE, 3 * LARGE);
+        for moved in [0, LARGE] {
+            let (from, to) = (mapping::new(size), mapping::new(room));
+            // SAFETY: the mappings are new, and each byte is written before it is read. A part of
+            // `to` stays mapped until the end, as after a failure.
+            unsafe {
+                to.write_bytes(1, moved);
+                from.add(moved).write_bytes(2, size - moved);
+                mapping::free(from, moved);
+                let other = mapping::copy_rest(from, to, moved..size, size, room);
+                let bytes = std::slice::from_raw_parts(other, room);
+                assert!(bytes[..moved].iter().all(|&byte| byte == 1));
+                assert!(bytes[moved..size].iter().all(|&byte| byte == 2));
+                assert!(bytes[size..].iter().all(|&byte| byte == 0));
+                mapping::free(other, room);
+                mapping::free(to.add(moved), size - moved);
+            }
+        }
     }
 
     #[test]

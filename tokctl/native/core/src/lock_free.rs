@@ -122,7 +122,8 @@ impl<T: Send> Pool<T> {
 }
 
 impl<T: Send> Pool<T> {
-    /// Take a value, or create one. The value returns to the pool when the guard is dropped.
+    /// Take a value, or create one. The value returns to the pool when the guard is dropped, unless
+    /// the thread panics: the value may then be half changed.
     pub fn acquire(&self, new: impl FnOnce() -> T) -> PoolGuard<'_, T> {
         PoolGuard {
             value: ManuallyDrop::new(self.take().unwrap_or_else(|| Box::new(new()))),
@@ -156,8 +157,10 @@ impl<T: Send> DerefMut for PoolGuard<'_, T> {
 impl<T: Send> Drop for PoolGuard<'_, T> {
     fn drop(&mut self) {
         // SAFETY: the value is taken out only by this method, and is not used after the drop.
-        self.pool
-            .put(unsafe { ManuallyDrop::take(&mut self.value) });
+        let value = unsafe { ManuallyDrop::take(&mut self.value) };
+        if !std::thread::panicking() {
+            self.pool.put(value);
+        }
     }
 }
 

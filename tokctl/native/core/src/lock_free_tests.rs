@@ -47,6 +47,18 @@ fn what_a_pool_has_no_room_for_is_dropped() {
 }
 
 #[test]
+fn what_is_lent_does_not_come_back_from_a_panic() {
+    let pool = Pool::<Vec<u32>>::default();
+    let panics = std::panic::AssertUnwindSafe(|| {
+        pool.acquire(Default::default).push(7);
+        let _half_changed = pool.acquire(Default::default);
+        panic!("as a test");
+    });
+    assert!(std::panic::catch_unwind(panics).is_err());
+    assert!(pool.take().is_none());
+}
+
+#[test]
 fn what_is_lent_comes_back() {
     let pool = Pool::<Vec<u32>>::default();
     pool.acquire(Default::default).push(7);

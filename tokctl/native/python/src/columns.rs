@@ -18,15 +18,24 @@ use tokctl_core::unicode::well_formed;
 use crate::errors::{invalid, to_python};
 use crate::ids::pack_u64;
 
-/// Memory of Arrow, kept alive. Arrow's memory never changes once filled: everybody who shares it
-/// relies on this rule.
-pub struct ArrowBuffer(PyBuffer<u8>);
+/// Bytes of an Arrow buffer: its own memory, or a copy if others may write to that.
+///
+/// The bytes are read while other threads run Python. A buffer that pyarrow made from Python
+/// objects is writable, one that was read from a file is not.
+pub enum ArrowBuffer {
+    ReadOnly(PyBuffer<u8>),
+    Copied(Vec<u8>),
+}
 
 impl ArrowBuffer {
     pub fn bytes(&self) -> &[u8] {
-        let bytes = self.0.as_slice_ptr().unwrap_or(NonNull::from_ref(&[]));
+        let buffer = match self {
+            ArrowBuffer::ReadOnly(buffer) => buffer,
+            ArrowBuffer::Copied(bytes) => return bytes,
+        };
+        let bytes = buffer.as_slice_ptr().unwrap_or(NonNull::from_ref(&[]));
         // SAFETY: the buffer is held, so that its memory keeps its address and is as long as the
-        // slice; nobody writes to Arrow's memory (see `ArrowBuffer`).
+        // slice; nobody can write to it.
         unsafe { slice::from_raw_parts(bytes.cast::<u8>().as_ptr(), bytes.len()) }
     }
 
@@ -44,7 +53,11 @@ impl FromPyObject<'_, '_> for ArrowBuffer {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        PyBuffer::get(&given).map(ArrowBuffer)
+        let buffer = PyBuffer::get(&given)?;
+        if buffer.readonly() {
+            return Ok(ArrowBuffer::ReadOnly(buffer));
+        }
+        buffer.to_vec(given.py()).map(ArrowBuffer::Copied)
     }
 }
 

@@ -661,7 +661,10 @@ fn made<'py>(py: Python<'py>, id: u32, table: &mut Table) -> Bound<'py, PyInt> {
     number
 }
 
-/// Guard that keeps Python's cyclic garbage collector off.
+/// Guard that keeps Python's cyclic garbage collector off, where one thread runs at a time.
+///
+/// Without that lock another thread could turn the collector off meanwhile, and the guard would
+/// turn it on again.
 pub struct PausedGc<'py> {
     _py: Python<'py>,
     was_on: bool,
@@ -670,7 +673,7 @@ pub struct PausedGc<'py> {
 impl<'py> PausedGc<'py> {
     pub fn new(py: Python<'py>) -> Self {
         // SAFETY: the thread is attached to the interpreter, which `py` proves.
-        let was_on = unsafe { ffi::PyGC_Disable() } != 0;
+        let was_on = cfg!(not(Py_GIL_DISABLED)) && unsafe { ffi::PyGC_Disable() } != 0;
         PausedGc { _py: py, was_on }
     }
 }

@@ -274,16 +274,12 @@ impl Each for PatternReplacer {
             return Ok(());
         }
         let mut from = 0;
-        for (start, end) in self.pattern.find(token)? {
-            let between = token.get(from..start).filter(|_| end >= start);
-            let between = between.ok_or_else(|| {
-                Error::Invalid("a pattern's matches lie outside the token".into())
-            })?;
-            next.bytes(between)?;
+        for (start, end) in self.pattern.matches(token)? {
+            next.bytes(&token[from..start])?;
             next.bytes(self.content.as_bytes())?;
             from = end;
         }
-        next.bytes(token.get(from..).unwrap_or_default())
+        next.bytes(&token[from..])
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn run(
             }
         }
         Search::Pattern(pattern) => {
-            for (start, end) in pattern.find(text)? {
+            for (start, end) in pattern.matches(text)? {
                 replace(start, end, sink)?;
             }
         }

@@ -71,7 +71,7 @@ impl Split {
                 }
             }
             Needle::Pattern(pattern) => {
-                for (start, end) in pattern.find(text)? {
+                for (start, end) in pattern.matches(text)? {
                     matches.push(start, end);
                 }
             }
@@ -147,5 +147,20 @@ mod tests {
         };
         assert_eq!(pieces(&split(&[(0, 0), (1, 2)]), "abc"), ["a", "b", "c"]);
         assert_eq!(pieces(&split(&[(1, 2), (3, 3)]), "abc"), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn matches_outside_of_the_text_or_out_of_order_are_errors() {
+        for ranges in [
+            &[(2, 4)][..],
+            &[(4, 4)],
+            &[(2, 1)],
+            &[(1, 3), (2, 3)],
+            &[(1, 2), (0, 0)],
+        ] {
+            let matches = Arc::new(FixedMatches(ranges.to_vec()));
+            let split = Split::pattern(matches, Behaviour::Isolated, false);
+            assert!(split.split(b"abc", |_, _| ()).is_err(), "{ranges:?}");
+        }
     }
 }

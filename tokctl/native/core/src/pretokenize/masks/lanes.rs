@@ -1,11 +1,17 @@
 //! Vectors of 64 bytes, on which one operation is done at once.
+#![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
 
 use super::AsciiClasses;
 
 /// 64 bytes in registers.
-pub trait Lanes: Copy {
+///
+/// # Safety
+/// `write_places` must initialize an entry of `out` for each bit of the mask: [`super::places`]
+/// reads as many. Methods may use instructions that only some processors have; [`super::level`]
+/// chooses an implementation that this one can run.
+pub unsafe trait Lanes: Copy {
     /// Whether `between` is one step; if not, it takes longer than a look-up of the character.
     const COMPARES: bool;
 
@@ -43,7 +49,9 @@ pub trait Lanes: Copy {
 #[derive(Clone, Copy)]
 pub struct Portable([u64; 8]);
 
-impl Lanes for Portable {
+// SAFETY: `write_places` is the one above, which writes an entry for each bit. Needs no instructions
+// that some processors lack.
+unsafe impl Lanes for Portable {
     const COMPARES: bool = false;
 
     #[inline(always)]

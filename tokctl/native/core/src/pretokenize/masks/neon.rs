@@ -8,7 +8,8 @@ use super::{lanes::Lanes, AsciiClasses};
 #[derive(Clone, Copy)]
 pub struct Neon([uint8x16_t; 4]);
 
-impl Lanes for Neon {
+// SAFETY: `write_places` is the trait's own, and every processor of this target has NEON.
+unsafe impl Lanes for Neon {
     const COMPARES: bool = true;
 
     #[inline(always)]

@@ -45,7 +45,8 @@ impl HasAvx512 {
 #[derive(Clone, Copy)]
 struct Avx2(__m256i, __m256i);
 
-impl Lanes for Avx2 {
+// SAFETY: `write_places` is the trait's own. Lanes are made only where the instructions were found.
+unsafe impl Lanes for Avx2 {
     const COMPARES: bool = true;
 
     #[inline(always)]
@@ -121,7 +122,9 @@ fn mask_32<const BIT: i32>(bytes: __m256i) -> u32 {
 #[derive(Clone, Copy)]
 struct Avx512(__m512i);
 
-impl Lanes for Avx512 {
+// SAFETY: `write_places` writes 32 entries, or 64 for a mask of more than 32 bits. Lanes are made only
+// where the instructions were found.
+unsafe impl Lanes for Avx512 {
     const COMPARES: bool = true;
 
     #[inline(always)]
