@@ -134,8 +134,11 @@ def _from_sources(name: str) -> Callable[[Encoding], list[Any]]:
 
     def make(encoding: Encoding) -> list[Any]:
         parts = encoding._parts
+        if len(parts) == 1:
+            source, start, stop = parts[0][:3]
+            return getattr(source, name)(start, stop)  # type: ignore[no-any-return]
         columns = (getattr(part[0], name)(part[1], part[2]) for part in parts)
-        return next(columns) if len(parts) == 1 else list(chain.from_iterable(columns))
+        return list(chain.from_iterable(columns))
 
     return make
 
@@ -154,8 +157,10 @@ def _spans(*, in_bytes: bool) -> Callable[[Encoding], list[Span]]:
     """Return a function that makes the column of offsets."""
 
     def make(encoding: Encoding) -> list[Span]:
-        spans = [_trimmed(part, in_bytes) for part in encoding._parts]
-        return spans[0] if len(spans) == 1 else list(chain.from_iterable(spans))
+        parts = encoding._parts
+        if len(parts) == 1:
+            return _trimmed(parts[0], in_bytes)
+        return list(chain.from_iterable(_trimmed(part, in_bytes) for part in parts))
 
     return make
 
