@@ -441,25 +441,42 @@ class IdArray:
 def ids_from_bytes(data: bytes, bits: int = ...) -> IdArray:
     """Return the array of little-endian ids of 16 or 32 bits."""
 
+class _Tokenizer(Protocol):
+    def token_names(self, tokens: TextTokens, start: int, stop: int, /) -> list[str]:
+        """Return the texts of tokens `start` to `stop`."""
+    def as_bytes(self, text: str | bytes, /) -> bytes:
+        """Return the bytes of a text that has lone surrogates or is not UTF-8."""
+
 @final
-class PlacedTokens:
-    """The tokens of a text with their offsets in characters."""
+class TextTokens:
+    """The tokens of a text: ids at once; spans are computed when they are first read."""
 
     def __len__(self) -> int: ...
+    @property
+    def has_all_ids(self) -> bool: ...
+    @property
+    def text(self) -> str | bytes: ...
     def ids(self, start: int, stop: int) -> list[int]:
         """Return the ids of tokens `start` to `stop`."""
-    def offsets(
-        self, start: int, stop: int, shift: int, trims: Sequence[tuple[bool, bool]], spaces: bytes
-    ) -> list[tuple[int, int]] | None:
-        """Return the offsets of tokens `start` to `stop`, plus `shift`, in characters.
+    def tokens(self, start: int, stop: int) -> list[str]:
+        """Return the texts of tokens `start` to `stop`, by the tokenizer's `token_names`."""
+    def surfaces(self, start: int, stop: int) -> list[str]:
+        """Return the parts of the text that tokens `start` to `stop` cover."""
+    def offsets(self, start: int, stop: int) -> list[tuple[int, int]]:
+        """Return the offsets of tokens `start` to `stop`: characters for a str, else bytes."""
+    def byte_offsets(self, start: int, stop: int) -> list[tuple[int, int]]:
+        """Return the offsets of tokens `start` to `stop` in bytes."""
+    def word_ids(self, start: int, stop: int) -> list[int]:
+        """Return the pre-token number of each token from `start` to `stop`."""
 
-        Each of `trims` trims spaces as in `tokctl.tokenizer.postprocess.trimmed`: (whether a prefix
-        space was added, whether the first of these tokens is the first of its encoding). `spaces`
-        has, for each id, the number of spaces that the token begins and ends with, in 32 bits. If
-        they are not known for an id, the result is None.
-        """
-    def words(self, start: int, stop: int) -> list[int]:
-        """Return the pre-token's number of each token from `start` to `stop`."""
+def trim_offsets(
+    offsets: list[tuple[int, int]], tokens: list[str], prefix_space: bool, begins: bool
+) -> list[tuple[int, int]]:
+    """Return offsets without the spaces that byte-level tokens start and end with.
+
+    With `prefix_space`, one leading space of a first token stays. `begins`: the first token is the
+    first of its encoding.
+    """
 
 @final
 class Encoder:
@@ -535,10 +552,23 @@ class Encoder:
         self, text: bytes, matchers: Matchers | None = None
     ) -> tuple[list[int], list[int], list[int], list[int]]:
         """Return ids, starts, ends and pre-token numbers of the tokens."""
-    def placed(
-        self, text: str, matchers: Matchers | None = None, strict: bool = False
-    ) -> PlacedTokens:
-        """Return the tokens with their offsets in characters."""
+    def encode(
+        self,
+        text: str | bytes,
+        tokenizer: _Tokenizer,
+        matchers: Matchers | None = None,
+        strict: bool = False,
+    ) -> TextTokens:
+        """Return the tokens of a text; only their ids are computed now."""
+    def encode_batch(
+        self,
+        texts: list[Any],
+        tokenizer: _Tokenizer,
+        threads: int,
+        matchers: Matchers | None = None,
+        strict: bool = False,
+    ) -> list[TextTokens]:
+        """Return the tokens of many texts, as `encode` does of one."""
     def cuts(self, texts: Iterable[bytes], matchers: Matchers | None, threads: int) -> list[int]:
         """Return a mask of the bytes where tokens begin or end, for texts of up to 127 bytes."""
     cache_memory: int

@@ -33,7 +33,7 @@ UNSAFE: dict[str, str] = {
     "python/src/decoder.rs": "Python's bytes are written where they stand",
     "python/src/columns.rs": "Arrow's memory is read where it stands",
     "python/src/texts.rs": "code points of a str are copied into a buffer",
-    "python/src/places.rs": "tuples of ints that the collector need not track",
+    "python/src/tokens.rs": "tuples of ints that the collector need not track",
     "python/src/ids.rs": "buffers, lists without an object for each item, the collector paused",
 }
 

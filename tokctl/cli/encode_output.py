@@ -423,20 +423,10 @@ def _surfaces(row: Encoding, text: bytes) -> bytes:
 
 def _ended(row: Encoding, end_id: int, tokenizer: Tokenizer) -> Encoding:
     """Return the row with `end_id` appended, which covers no text."""
-    from tokctl.tokenizer.encoding import Encoding
+    from tokctl.tokenizer.encoding import added_encoding, in_sequence, merge
 
-    return Encoding(
-        [*row.raw_ids, end_id],
-        [*row.tokens, tokenizer.tokens[end_id]],
-        [*row.surfaces, ""],
-        [*row.offsets, (0, 0)],
-        [*row.word_ids, None],
-        byte_offsets=[*row.byte_offsets, (0, 0)],
-        type_ids=[*row.type_ids, 0],
-        special_mask=[*row.special_mask, 1],
-        attention_mask=[*row.attention_mask, 1],
-        sequence_ids=[*row.sequence_ids, None],
-    )
+    text = in_sequence(row, 0) if row._ranges is None else row
+    return merge([text, added_encoding([tokenizer.tokens[end_id]], [end_id], [0])])
 
 
 # -- streams and files -------------------------------------------------------------------------

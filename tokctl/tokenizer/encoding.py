@@ -1,13 +1,19 @@
-"""The class `Encoding`: the result of encoding one text, or two."""
+"""The class `Encoding`, the result of encoding one text or two, and what is done to encodings.
+
+An encoding is made of parts. Each part is a range of tokens from one source: a text, a template, or
+padding. Slicing, joining and padding only rearrange parts; columns are made of them when they are
+first read.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
-from itertools import accumulate, chain, pairwise
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from itertools import accumulate, chain, groupby, islice, repeat
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
+from tokctl import _native
 from tokctl._native import NO_ID
 from tokctl.core.errors import BadInput, CoreError, TokctlError
 from tokctl.core.foreign_names import Answering
@@ -18,13 +24,95 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+#: Start and end of a span.
+Span = tuple[int, int]
+
+#: Ids whose tokens are trimmed by their text in the input instead of their spelling. If an id has
+#: a text, only tokens with this text are meant, because the model can produce the id from others.
+AsInText = Mapping[int, str | None]
+
+#: One trimming of offsets: whether a prefix space was added, whether the part's first token is the
+#: first one of its encoding, and the tokens to trim by their text in the input.
+Trim = tuple[bool, bool, AsInText]
+
+
+class Source(Protocol):
+    """Tokens from which encodings are made; each method returns a column for a range of them."""
+
+    @property
+    def has_all_ids(self) -> bool:
+        """Return whether every token has an id."""
+
+    def ids(self, start: int, stop: int, /) -> list[int]:
+        """Return the ids; `NO_ID` for a token without one."""
+
+    def tokens(self, start: int, stop: int, /) -> list[str]:
+        """Return the texts of the tokens."""
+
+    def surfaces(self, start: int, stop: int, /) -> list[str]:
+        """Return the parts of the text that the tokens cover."""
+
+    def word_ids(self, start: int, stop: int, /) -> list[int] | list[int | None]:
+        """Return the pre-token numbers; None for a token without one."""
+
+    def offsets(self, start: int, stop: int, /) -> list[Span]:
+        """Return the offsets in the unit of the text."""
+
+    def byte_offsets(self, start: int, stop: int, /) -> list[Span]:
+        """Return the offsets in bytes."""
+
+
+#: Source, start and stop of the tokens; type id, special mask and attention mask; trimmings of the
+#: offsets, and the number to add to them.
+Part = tuple[Source, int, int, int, int, int, tuple[Trim, ...], int]
+
+
+@dataclass(frozen=True, slots=True)
+class GivenTokens:
+    """A source of tokens with given columns."""
+
+    all_ids: list[int]
+    all_tokens: list[str]
+    all_surfaces: list[str]
+    all_offsets: list[Span]
+    all_word_ids: Sequence[int | None]
+    all_byte_offsets: list[Span]
+
+    @property
+    def has_all_ids(self) -> bool:
+        """Return whether every token has an id."""
+        return NO_ID not in self.all_ids
+
+    def ids(self, start: int, stop: int, /) -> list[int]:
+        """Return the ids of tokens `start` to `stop`."""
+        return self.all_ids[start:stop]
+
+    def tokens(self, start: int, stop: int, /) -> list[str]:
+        """Return the texts of tokens `start` to `stop`."""
+        return self.all_tokens[start:stop]
+
+    def surfaces(self, start: int, stop: int, /) -> list[str]:
+        """Return the parts of the text that tokens `start` to `stop` cover."""
+        return self.all_surfaces[start:stop]
+
+    def word_ids(self, start: int, stop: int, /) -> list[int | None]:
+        """Return the pre-token numbers of tokens `start` to `stop`."""
+        return list(self.all_word_ids[start:stop])
+
+    def offsets(self, start: int, stop: int, /) -> list[Span]:
+        """Return the offsets of tokens `start` to `stop`."""
+        return self.all_offsets[start:stop]
+
+    def byte_offsets(self, start: int, stop: int, /) -> list[Span]:
+        """Return the offsets of tokens `start` to `stop` in bytes."""
+        return self.all_byte_offsets[start:stop]
+
+
+# -- columns, made of the parts -----------------------------------------------------------------
+
 
 class Deferred(Generic[T]):
-    """A column of an encoding that is computed on first use, unless it was given.
-
-    Most callers never read the columns that post-processing fills in, and a list of zeros as long
-    as the text takes time and memory.
-    """
+    """A column of an encoding that is computed on first use, unless it was given."""
 
     def __init__(self, make: Callable[[Encoding], list[T]]) -> None:
         self.make = make
@@ -36,35 +124,124 @@ class Deferred(Generic[T]):
         if encoding is None:
             # A dataclass reads the class attribute as the field's default.
             return None  # type: ignore[return-value]
-        # The instance attribute hides this descriptor from now on.
-        column = encoding.__dict__[self.name] = self.make(encoding)
-        return column
+        # The instance attribute hides this descriptor from now on. If two threads compute a column
+        # at once, the first one stays.
+        return encoding.__dict__.setdefault(self.name, self.make(encoding))  # type: ignore[no-any-return]
+
+
+def _from_sources(name: str) -> Callable[[Encoding], list[Any]]:
+    """Return a function that makes a column with a method of the sources."""
+
+    def make(encoding: Encoding) -> list[Any]:
+        parts = encoding._parts
+        if len(parts) == 1:
+            source, start, stop = parts[0][:3]
+            return getattr(source, name)(start, stop)  # type: ignore[no-any-return]
+        columns = (getattr(part[0], name)(part[1], part[2]) for part in parts)
+        return list(chain.from_iterable(columns))
+
+    return make
+
+
+def _from_parts(index: int) -> Callable[[Encoding], list[int]]:
+    """Return a function that makes the column of a field that is constant in each part."""
+
+    def make(encoding: Encoding) -> list[int]:
+        values = (repeat(part[index], part[2] - part[1]) for part in encoding._parts)
+        return list(chain.from_iterable(values))  # type: ignore[arg-type]
+
+    return make
+
+
+def _spans(*, in_bytes: bool) -> Callable[[Encoding], list[Span]]:
+    """Return a function that makes the column of offsets."""
+
+    def make(encoding: Encoding) -> list[Span]:
+        parts = encoding._parts
+        if len(parts) == 1:
+            return _trimmed(parts[0], in_bytes)
+        return list(chain.from_iterable(_trimmed(part, in_bytes) for part in parts))
+
+    return make
+
+
+def _trimmed(part: Part, in_bytes: bool) -> list[Span]:
+    """Return the offsets of a part without the spaces of byte-level tokens; see `with_trim`."""
+    source, start, stop, _, _, _, trims, shift = part
+    if not trims:
+        spans = (source.byte_offsets if in_bytes else source.offsets)(start, stop)
+    else:
+        spans = byte_spans = source.offsets(start, stop)
+        tokens = source.tokens(start, stop)
+        if in_bytes:
+            byte_spans = source.byte_offsets(start, stop)
+        for prefix_space, begins, as_in_text in trims:
+            names = _spelled_as_in_text(part, tokens, as_in_text) if as_in_text else tokens
+            trimmed = _native.trim_offsets(spans, names, prefix_space, begins)
+            if byte_spans == spans:
+                byte_spans = trimmed
+            else:
+                surfaces = source.surfaces(start, stop)
+                rows = zip(surfaces, byte_spans, spans, trimmed, strict=True)
+                byte_spans = [
+                    _trim_bytes(surface, span, new[0] - old[0], old[1] - new[1])
+                    for surface, span, old, new in rows
+                ]
+            spans = trimmed
+        if in_bytes:
+            spans = byte_spans
+    return [(start + shift, end + shift) for start, end in spans] if shift else spans
+
+
+def _spelled_as_in_text(part: Part, tokens: list[str], as_in_text: AsInText) -> list[str]:
+    source, start, stop = part[:3]
+    ids = source.ids(start, stop)
+    if as_in_text.keys().isdisjoint(ids):
+        return tokens
+    return [
+        surface if id_ in as_in_text and as_in_text[id_] in (None, surface.strip()) else token
+        for id_, token, surface in zip(ids, tokens, source.surfaces(start, stop), strict=True)
+    ]
+
+
+def _trim_bytes(surface: str, bounds: Span, leading: int, trailing: int) -> Span:
+    """Return the byte offsets of a surface without some characters at both ends.
+
+    Args:
+        surface: text that the token covers.
+        bounds: byte offsets of the surface.
+        leading: number of characters to leave out at the start.
+        trailing: number of characters to leave out at the end.
+    """
+    start, end = bounds
+    start = min(start + len(surface[:leading].encode("utf-8", "surrogatepass")), end)
+    tail = surface[max(len(surface) - trailing, 0) :] if trailing else ""
+    return start, max(end - len(tail.encode("utf-8", "surrogatepass")), start)
+
+
+def _sequences(encoding: Encoding) -> list[int | None]:
+    if encoding._ranges is None:
+        return [0] * len(encoding)
+    column: list[int | None] = [None] * len(encoding)
+    for number, (start, stop) in encoding._ranges.items():
+        column[start:stop] = [number] * (stop - start)
+    return column
 
 
 #: Windows, or a function that computes them on first use.
 Windows: TypeAlias = "Sequence[Encoding] | Callable[[], list[Encoding]]"
 
-#: Key in an encoding's `__dict__` of the function that computes its windows, until it has run.
-_DEFERRED_WINDOWS = "_promised"
-
 
 def _compute_windows(encoding: Encoding) -> list[Encoding]:
-    """Return the windows, computing them if that has not happened yet."""
-    columns = encoding.__dict__
-    make = columns.get(_DEFERRED_WINDOWS)
-    if make is None:
-        # Nothing was cut off, or another thread has just computed the windows.
-        return columns.get("overflowing", [])  # type: ignore[no-any-return]
-    columns["overflowing"] = windows = list(make())
-    columns.pop(_DEFERRED_WINDOWS, None)
-    return windows
+    windows = encoding._windows
+    return windows() if callable(windows) else list(windows)
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Encoding(Answering):
     """The tokens of one text, or of a pair.
 
-    Every list except `overflowing` has one entry per token.
+    Every list except `overflowing` has one entry per token. All are made when they are first read.
 
     Attributes:
         raw_ids: ids; `NO_ID` for a character without an id in a model without an unknown token.
@@ -82,60 +259,67 @@ class Encoding(Answering):
             the text, also for a special one.
         attention_mask: 0 for padding, else 1.
         sequence_ids: 0 for the first text, 1 for the second, None for a token of neither.
-        overflowing: the tokens that truncation cut off, as windows; each is an encoding. They are
-            computed on first use.
+        overflowing: the tokens that truncation cut off, as windows; each is an encoding.
     """
 
-    raw_ids: list[int]
-    tokens: list[str]
-    surfaces: list[str]
-    offsets: list[tuple[int, int]]
-    word_ids: list[int | None]
-    byte_offsets: Deferred[tuple[int, int]] = Deferred(lambda self: self.offsets)
-    type_ids: Deferred[int] = Deferred(lambda self: [0] * len(self))
-    special_mask: Deferred[int] = Deferred(lambda self: [0] * len(self))
-    attention_mask: Deferred[int] = Deferred(lambda self: [1] * len(self))
-    sequence_ids: Deferred[int | None] = Deferred(lambda self: [0] * len(self))
+    raw_ids: Deferred[int] = Deferred(_from_sources("ids"))
+    tokens: Deferred[str] = Deferred(_from_sources("tokens"))
+    surfaces: Deferred[str] = Deferred(_from_sources("surfaces"))
+    offsets: Deferred[Span] = Deferred(_spans(in_bytes=False))
+    word_ids: Deferred[int | None] = Deferred(_from_sources("word_ids"))
+    byte_offsets: Deferred[Span] = Deferred(_spans(in_bytes=True))
+    type_ids: Deferred[int] = Deferred(_from_parts(3))
+    special_mask: Deferred[int] = Deferred(_from_parts(4))
+    attention_mask: Deferred[int] = Deferred(_from_parts(5))
+    sequence_ids: Deferred[int | None] = Deferred(_sequences)
     overflowing: Deferred[Encoding] = Deferred(_compute_windows)
+
+    if TYPE_CHECKING:
+        _parts: tuple[Part, ...] = field(init=False)
+        _size: int = field(init=False)
+        _ranges: dict[int, Span] | None = field(init=False)
+        _windows: Windows = field(init=False)
+    else:
+        # Not annotated, because a dataclass would make fields of them.
+        #: (start, stop) of the tokens of each text; None: all belong to the first.
+        _ranges = None
+        _windows = ()
 
     def __init__(
         self,
         raw_ids: list[int],
         tokens: list[str],
         surfaces: list[str],
-        offsets: list[tuple[int, int]],
+        offsets: list[Span],
         word_ids: Sequence[int | None],
-        byte_offsets: list[tuple[int, int]] | None = None,
+        byte_offsets: list[Span] | None = None,
         type_ids: list[int] | None = None,
         special_mask: list[int] | None = None,
         attention_mask: list[int] | None = None,
         sequence_ids: list[int | None] | None = None,
-        overflowing: Windows | None = None,
+        overflowing: Windows = (),
     ) -> None:
         """Create an encoding; None stands for the column of a single text with nothing around."""
-        columns = self.__dict__
-        columns["raw_ids"] = raw_ids
-        columns["tokens"] = tokens
-        columns["surfaces"] = surfaces
-        columns["offsets"] = offsets
-        columns["word_ids"] = word_ids
-        if byte_offsets is not None:
-            columns["byte_offsets"] = byte_offsets
-        if type_ids is not None:
-            columns["type_ids"] = type_ids
-        if special_mask is not None:
-            columns["special_mask"] = special_mask
-        if attention_mask is not None:
-            columns["attention_mask"] = attention_mask
-        if sequence_ids is not None:
-            columns["sequence_ids"] = sequence_ids
-        if callable(overflowing):
-            columns[_DEFERRED_WINDOWS] = overflowing
-        elif overflowing is not None:
-            columns["overflowing"] = overflowing
+        in_bytes = offsets if byte_offsets is None else byte_offsets
+        source = GivenTokens(raw_ids, tokens, surfaces, offsets, word_ids, in_bytes)
+        size = len(raw_ids)
+        masks = zip(
+            type_ids or repeat(0, size), special_mask or repeat(0, size),
+            attention_mask or repeat(1, size), strict=True,
+        )  # fmt: skip
+        parts: list[Part] = []
+        stop = 0
+        for constants, some in groupby(masks):
+            start, stop = stop, stop + len(list(some))
+            parts.append((source, start, stop, *constants, (), 0))
+        if sequence_ids is None:
+            _set(self, tuple(parts), size, None, overflowing)
+        else:
+            _set(self, tuple(parts), size, _ranges_of(sequence_ids), overflowing)
+            self.__dict__["sequence_ids"] = sequence_ids
 
     def __len__(self) -> int:
-        return len(self.raw_ids)
+        return self._size
 
     def __repr__(self) -> str:
         return f"<Encoding of {len(self):,} tokens: {brief(self.tokens)}>"
@@ -146,11 +330,9 @@ class Encoding(Answering):
 
         return to_html(self)
 
-    def __getstate__(self) -> dict[str, object]:
-        # A function that computes windows later can be neither pickled nor copied.
-        if _DEFERRED_WINDOWS in self.__dict__:
-            _ = self.overflowing
-        return self.__dict__
+    def __reduce__(self) -> tuple[Any, ...]:
+        columns = [getattr(self, entry.name) for entry in fields(self)]
+        return _restore, (columns, self._ranges)
 
     @property
     def ids(self) -> list[int]:
@@ -159,9 +341,10 @@ class Encoding(Answering):
         Raises:
             TokctlError: a character has no id, and the model has no unknown token.
         """
-        if NO_ID in self.raw_ids:
-            surface = self.surfaces[self.raw_ids.index(NO_ID)]
-            raise no_id_error(repr(surface))
+        for part in self._parts:
+            if not part[0].has_all_ids and NO_ID in self.raw_ids:
+                surface = self.surfaces[self.raw_ids.index(NO_ID)]
+                raise no_id_error(repr(surface))
         return self.raw_ids
 
     # -- from tokens to the text, and from the text to tokens ---------------------------
@@ -172,7 +355,7 @@ class Encoding(Answering):
         """Return the text that a token belongs to: 0, 1, or None for neither."""
         return self.sequence_ids[index] if 0 <= index < len(self) else None
 
-    def token_to_chars(self, index: int) -> tuple[int, int] | None:
+    def token_to_chars(self, index: int) -> Span | None:
         """Return the span of text that a token covers, as (start, end)."""
         return None if self.token_to_sequence(index) is None else self.offsets[index]
 
@@ -191,126 +374,351 @@ class Encoding(Answering):
             >>> tok.encode("a lot").char_to_token(2)
             1
         """
-        if sequence_index not in self._search_columns:
-            return None
-        first, ends, starts = self._search_columns[sequence_index]
-        index = bisect_right(ends, position)
-        while index < len(ends) and starts[index] <= position:
-            start, end = self.offsets[first + index]
-            if start <= position < end:
-                return first + index
-            index += 1
-        return None
+        bounds = self._range_of(sequence_index)
+        return None if bounds is None else token_at(self, position, bounds)
 
     def char_to_word(self, position: int, sequence_index: int = 0) -> int | None:
         """Return the number of the pre-token that covers a position of the text."""
         index = self.char_to_token(position, sequence_index)
         return None if index is None else self.word_ids[index]
 
-    def word_to_tokens(self, word: int, sequence_index: int = 0) -> tuple[int, int] | None:
+    def word_to_tokens(self, word: int, sequence_index: int = 0) -> Span | None:
         """Return the tokens of a pre-token, as (first, one past the last)."""
-        return self._words.get((sequence_index, word))
+        bounds = self._range_of(sequence_index)
+        return None if bounds is None else word_tokens(self, word, bounds)
 
-    def word_to_chars(self, word: int, sequence_index: int = 0) -> tuple[int, int] | None:
+    def word_to_chars(self, word: int, sequence_index: int = 0) -> Span | None:
         """Return the span of text that a pre-token covers, as (start, end)."""
-        tokens = self.word_to_tokens(word, sequence_index)
-        return (
-            None if tokens is None else (self.offsets[tokens[0]][0], self.offsets[tokens[1] - 1][1])
-        )
+        return covered(self, self.word_to_tokens(word, sequence_index))
+
+    def _range_of(self, sequence: int) -> Span | None:
+        if self._ranges is None:
+            return (0, len(self)) if sequence == 0 else None
+        return self._ranges.get(sequence)
 
     @cached_property
-    def _search_columns(self) -> dict[int, tuple[int, list[int], list[int]]]:
-        """Return, for each text, the index of its first token and two columns for binary search.
-
-        The columns have, for each token, the greatest end up to this token and the smallest start
-        from this token on. Offsets nearly always ascend, but nothing guarantees it; these columns
-        always ascend.
-        """
-        columns: dict[int, tuple[int, list[int], list[int]]] = {}
-        for sequence in (0, 1):
-            if sequence in self.sequence_ids:
-                first = self.sequence_ids.index(sequence)
-                offsets = self.offsets[first : first + self.sequence_ids.count(sequence)]
-                ends = list(accumulate((end for _, end in offsets), max))
-                starts = list(accumulate((start for start, _ in reversed(offsets)), min))
-                columns[sequence] = first, ends, starts[::-1]
-        return columns
+    def _searches(self) -> dict[Span, tuple[list[int], list[int]]]:
+        return {}
 
     @cached_property
-    def _words(self) -> dict[tuple[int, int], tuple[int, int]]:
-        spans: dict[tuple[int, int], tuple[int, int]] = {}
-        columns = zip(self.sequence_ids, self.word_ids, strict=True)
-        for index, (sequence, word) in enumerate(columns):
-            if sequence is not None and word is not None:
-                first, _ = spans.get((sequence, word), (index, index))
-                spans[sequence, word] = first, index + 1
-        return spans
+    def _words(self) -> dict[Span, dict[int, Span]]:
+        return {}
 
 
-def windows_of(encoding: Encoding) -> Windows:
-    """Return the windows, or the function that computes them; false if there are no windows."""
-    columns = encoding.__dict__
-    # In this order, because a thread that computes the windows stores them before it removes the
-    # function.
-    return columns.get(_DEFERRED_WINDOWS) or columns.get("overflowing") or []
+def fresh_column(encoding: Encoding, name: str) -> list[Any]:
+    """Return a column as a new list, which callers may change."""
+    made: list[Any] = vars(Encoding)[name].make(encoding)
+    return made
 
 
-# -- splitting and joining encodings, column by column ------------------------------------------
-
-#: Names of the columns with one entry per token.
-COLUMNS = tuple(entry.name for entry in fields(Encoding) if entry.name != "overflowing")
+# -- making encodings ---------------------------------------------------------------------------
 
 
-def with_columns(encoding: Encoding, **columns: Any) -> Encoding:
-    """Return the encoding with other columns or windows.
+def _set(
+    encoding: Encoding,
+    parts: tuple[Part, ...],
+    size: int,
+    ranges: dict[int, Span] | None,
+    windows: Windows,
+) -> Encoding:
+    # An encoding is frozen; its dictionary is not.
+    state = encoding.__dict__
+    state["_parts"] = parts
+    state["_size"] = size
+    if ranges is not None:
+        state["_ranges"] = ranges
+    if windows:
+        state["_windows"] = windows
+    return encoding
 
-    Like `dataclasses.replace`, but columns that nobody has read are not computed.
+
+def of_parts(
+    parts: tuple[Part, ...],
+    size: int,
+    ranges: dict[int, Span] | None = None,
+    windows: Windows = (),
+) -> Encoding:
+    """Return an encoding of `size` tokens.
+
+    Args:
+        parts: the parts; see `Part`.
+        size: number of tokens of all parts.
+        ranges: (start, stop) of the tokens of each text; None: all belong to the first.
+        windows: the windows, or a function that computes them.
     """
-    computed = vars(encoding)
-    old_columns = {name: computed[name] for name in COLUMNS if name in computed}
-    return Encoding(**{"overflowing": windows_of(encoding), **old_columns, **columns})
+    return _set(object.__new__(Encoding), parts, size, ranges, windows)
+
+
+def encoding_of(source: Source, size: int, trims: tuple[Trim, ...] = ()) -> Encoding:
+    """Return the encoding of a text that nothing is added to; quicker than `of_parts`."""
+    made = object.__new__(Encoding)
+    state = made.__dict__
+    state["_parts"] = ((source, 0, size, 0, 0, 1, trims, 0),)
+    state["_size"] = size
+    return made
+
+
+def added_encoding(
+    tokens: Sequence[str], ids: Sequence[int], type_ids: Sequence[int], attention: int = 1
+) -> Encoding:
+    """Return an encoding of added tokens, which cover no text and belong to none."""
+    size = len(tokens)
+    blank: list[Span] = [(0, 0)] * size
+    source = GivenTokens(list(ids), list(tokens), [""] * size, blank, [None] * size, blank)
+    parts: list[Part] = [
+        (source, place, place + 1, type_id, 1, attention, (), 0)
+        for place, type_id in enumerate(type_ids)
+    ]
+    if len(set(type_ids)) == 1:
+        parts = [(source, 0, size, type_ids[0], 1, attention, (), 0)]
+    return of_parts(tuple(parts), size, {})
+
+
+def _restore(columns: list[Any], ranges: dict[int, Span] | None) -> Encoding:
+    made = Encoding(*columns)
+    made.__dict__["_ranges"] = ranges
+    return made
+
+
+def _ranges_of(sequence_ids: Sequence[int | None]) -> dict[int, Span]:
+    places: dict[int, list[int]] = {}
+    for place, number in enumerate(sequence_ids):
+        if number is not None:
+            places.setdefault(number, []).append(place)
+    return {number: (some[0], some[-1] + 1) for number, some in places.items()}
+
+
+# -- changing encodings; each function returns a new one ----------------------------------------
+
+
+def changed(
+    encoding: Encoding,
+    *,
+    parts: tuple[Part, ...] | None = None,
+    ranges: dict[int, Span] | None = None,
+    windows: Windows | None = None,
+) -> Encoding:
+    """Return the encoding with other parts, ranges or windows; None keeps the own ones."""
+    return of_parts(
+        encoding._parts if parts is None else parts,
+        encoding._size,
+        encoding._ranges if ranges is None else ranges,
+        encoding._windows if windows is None else windows,
+    )
 
 
 def each_window(encoding: Encoding, change: Callable[[Encoding], Encoding]) -> Windows:
     """Return a function that applies `change` to every window; empty without windows."""
-    if not windows_of(encoding):
-        return []
-    return lambda: [change(window) for window in encoding.overflowing]
+    return (lambda: list(map(change, encoding.overflowing))) if encoding._windows else ()
 
 
-def slice_encoding(encoding: Encoding, start: int, end: int, overflowing: Windows = ()) -> Encoding:
-    """Return the tokens from index `start` up to, but not including, `end`."""
-    computed = vars(encoding)
-    columns = {name: computed[name][start:end] for name in COLUMNS if name in computed}
-    return Encoding(**columns, overflowing=_own_windows(overflowing))
+def with_type(encoding: Encoding, type_id: int) -> Encoding:
+    """Return the encoding with one type id for all tokens; windows are unchanged."""
+    parts = tuple((*part[:3], type_id, *part[4:]) for part in encoding._parts)
+    return changed(encoding, parts=parts)
 
 
-def join_encodings(encodings: Sequence[Encoding], overflowing: Windows = ()) -> Encoding:
-    """Return the tokens of several encodings, one after the other."""
-    columns: dict[str, list[Any]] = {
-        name: list(chain.from_iterable(getattr(encoding, name) for encoding in encodings))
-        for name in COLUMNS
-    }
-    return Encoding(**columns, overflowing=_own_windows(overflowing))
+def in_sequence(encoding: Encoding, number: int) -> Encoding:
+    """Return the encoding with all tokens in the text `number`; windows are unchanged."""
+    return changed(encoding, ranges={**(encoding._ranges or {}), number: (0, encoding._size)})
 
 
-def _own_windows(overflowing: Windows) -> Windows:
-    return overflowing if callable(overflowing) else list(overflowing)
+def with_trim(
+    encoding: Encoding, prefix_space: bool, as_in_text: AsInText | None = None
+) -> Encoding:
+    """Return the encoding and its windows with offsets that leave out the spaces of tokens.
 
+    Surfaces are unchanged.
 
-def added_encoding(tokens: Sequence[str], ids: Sequence[int], type_ids: Sequence[int]) -> Encoding:
-    """Return an encoding of added tokens, which cover no text."""
-    size = len(tokens)
-    return Encoding(
-        list(ids),
-        list(tokens),
-        [""] * size,
-        [(0, 0)] * size,
-        [None] * size,
-        type_ids=list(type_ids),
-        special_mask=[1] * size,
-        sequence_ids=[None] * size,
+    Args:
+        encoding: the encoding.
+        prefix_space: whether a space was added before the text. One leading space of a first
+            token is then this space, and is not trimmed. Every window has a first token.
+        as_in_text: tokens to trim by their text in the input.
+    """
+    parts = tuple(
+        (*part[:6], (*part[6], (prefix_space, place == 0, as_in_text or {})), part[7])
+        for place, part in enumerate(encoding._parts)
     )
+    windows = each_window(encoding, lambda window: with_trim(window, prefix_space, as_in_text))
+    return changed(encoding, parts=parts, windows=windows)
+
+
+def slice_encoding(encoding: Encoding, start: int, stop: int) -> Encoding:
+    """Return the tokens from index `start` up to `stop`, without windows and ranges."""
+    kept: list[Part] = []
+    place = 0
+    for source, begin, end, *constants, trims, shift in encoding._parts:
+        first, last = max(start - place, 0), min(stop - place, end - begin)
+        if first < last:
+            if first:
+                trims = tuple((prefix_space, False, names) for prefix_space, _, names in trims)
+            kept.append((source, begin + first, begin + last, *constants, trims, shift))  # type: ignore[arg-type]
+        place += end - begin
+    return of_parts(tuple(kept), stop - start)
+
+
+def window_ranges(total: int, size: int, stride: int, direction: str) -> Iterator[Span]:
+    """Yield the windows over `total` tokens, as (start, end); the first one is the part kept.
+
+    Args:
+        total: number of tokens.
+        size: greatest size of a window.
+        stride: number of tokens that a window shares with the one before; less than `size`.
+        direction: the end that is cut off: `right` or `left`.
+    """
+    step = size - stride
+    if direction == "right":
+        start = 0
+        while start + size < total:
+            yield start, start + size
+            start += step
+        yield start, total
+    else:
+        end = total
+        while end > size:
+            yield end - size, end
+            end -= step
+        yield 0, end
+
+
+def truncate(encoding: Encoding, size: int, stride: int, direction: str) -> Encoding:
+    """Return the `size` tokens that truncation keeps, with the others as windows.
+
+    With size 0, the whole encoding is the one window. See `window_ranges` for the arguments.
+    """
+    total = len(encoding)
+    if size >= total:
+        return encoding
+    if size == 0:
+        return of_parts((), 0, windows=[encoding])
+
+    def windows() -> list[Encoding]:
+        others = islice(window_ranges(total, size, stride, direction), 1, None)
+        return [slice_encoding(encoding, *bounds) for bounds in others]
+
+    kept = next(window_ranges(total, size, stride, direction))
+    return changed(slice_encoding(encoding, *kept), windows=windows)
+
+
+def pad(encoding: Encoding, size: int, fill: Callable[[int], Encoding], direction: str) -> Encoding:
+    """Return the encoding and its windows, each padded to `size` tokens.
+
+    Args:
+        encoding: the encoding; a longer one is unchanged.
+        size: number of tokens.
+        fill: returns an encoding of a number of padding tokens.
+        direction: the end to pad: `right` or `left`.
+    """
+    windows = each_window(encoding, lambda window: pad(window, size, fill, direction))
+    missing = size - encoding._size
+    if missing <= 0:
+        return changed(encoding, windows=windows) if windows else encoding
+    padding, ranges = fill(missing)._parts, encoding._ranges
+    if direction == "right":
+        return of_parts(encoding._parts + padding, size, ranges, windows)
+    if ranges is not None:
+        ranges = {n: (start + missing, stop + missing) for n, (start, stop) in ranges.items()}
+    return of_parts(padding + encoding._parts, size, ranges, windows)
+
+
+def merge(encodings: Iterable[Encoding], growing: bool = False) -> Encoding:
+    """Return encodings one after the other, with every combination of their windows.
+
+    Args:
+        encodings: the encodings, in order.
+        growing: whether offsets continue from the encoding before.
+    """
+    encodings = list(encodings)
+
+    def windows() -> list[Encoding]:
+        found = of_parts((), 0, {})
+        for encoding in encodings:
+            found = _merge_two(found, encoding, growing)
+            # Computed now, because each step needs the windows of the one before.
+            _ = found.overflowing
+        return found.overflowing
+
+    made = _joined(encodings, growing)
+    return changed(made, windows=windows) if any(one._windows for one in encodings) else made
+
+
+def _merge_two(first: Encoding, second: Encoding, growing: bool) -> Encoding:
+    def windows() -> list[Encoding]:
+        found = []
+        for window in first.overflowing:
+            found.append(_merge_two(window, second, growing))
+            found += [_merge_two(window, one, growing) for one in second.overflowing]
+        return found + [_merge_two(first, one, growing) for one in second.overflowing]
+
+    made = _joined((first, second), growing)
+    return changed(made, windows=windows) if first._windows or second._windows else made
+
+
+def _joined(encodings: Iterable[Encoding], growing: bool) -> Encoding:
+    """Return encodings one after the other, without windows; with `growing`, offsets continue."""
+    parts: list[Part] = []
+    size, shift = 0, 0
+    ranges: dict[int, Span] = {}
+    for encoding in encodings:
+        own = encoding._parts
+        parts += [(*part[:7], part[7] + shift) for part in own] if shift else own
+        own_ranges = encoding._ranges or {}
+        ranges |= {n: (start + size, stop + size) for n, (start, stop) in own_ranges.items()}
+        size += encoding._size
+        if growing and encoding._size:
+            shift += slice_encoding(encoding, encoding._size - 1, encoding._size).offsets[0][1]
+    return of_parts(tuple(parts), size, ranges)
+
+
+# -- searching an encoding ----------------------------------------------------------------------
+
+
+def token_at(encoding: Encoding, position: int, bounds: Span) -> int | None:
+    """Return the index of the first token within `bounds` that covers a position, or None."""
+    start, stop = bounds
+    offsets = encoding.offsets
+    if bounds not in encoding._searches:
+        # For each token, the greatest end up to this token and the smallest start from this token
+        # on. Offsets nearly always ascend, but nothing guarantees it; these columns always ascend.
+        own = offsets[start:stop]
+        ends = list(accumulate((end for _, end in own), max))
+        starts = list(accumulate((start for start, _ in reversed(own)), min))
+        encoding._searches[bounds] = ends, starts[::-1]
+    ends, starts = encoding._searches[bounds]
+    index = bisect_right(ends, position)
+    while index < len(ends) and starts[index] <= position:
+        first, end = offsets[start + index]
+        if first <= position < end:
+            return start + index
+        index += 1
+    return None
+
+
+def word_tokens(encoding: Encoding, word: int, bounds: Span) -> Span | None:
+    """Return the tokens of a pre-token within `bounds`, as (first, one past the last), or None.
+
+    The search ends at the first greater number: joined texts number their pre-tokens anew.
+    """
+    if bounds not in encoding._words:
+        spans: dict[int, Span] = {}
+        greatest = -1
+        for index, number in enumerate(encoding.word_ids[slice(*bounds)], bounds[0]):
+            if number is not None and number >= greatest:
+                greatest = number
+                spans[number] = spans.get(number, (index, index))[0], index + 1
+        encoding._words[bounds] = spans
+    return encoding._words[bounds].get(word)
+
+
+def covered(encoding: Encoding, tokens: Span | None) -> Span | None:
+    """Return the span of text that tokens (first, one past the last) cover; None for None."""
+    if tokens is None:
+        return None
+    return encoding.offsets[tokens[0]][0], encoding.offsets[tokens[1] - 1][1]
+
+
+# -- texts, and errors of the native code -------------------------------------------------------
 
 
 def utf8_of(text: str | bytes, *, byte_level: bool) -> bytes:
@@ -385,54 +793,32 @@ def bad_ids_error(error: Exception, vocab_size: int, ids: object) -> TokctlError
     return BadInput(message, f"this model's ids are 0 to {vocab_size - 1}", "bad-ids")
 
 
-def character_offsets(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return byte offsets as character offsets; a span always covers whole characters."""
-    from tokctl.model.patterns import byte_offsets
-
-    starts: list[int] = []
-    ends: list[int] = []
-    bounds = byte_offsets(text)
-    for number, (start, end) in enumerate(pairwise(bounds)):
-        width = end - start
-        starts += [number] * width
-        # A span that ends inside a character ends after the character.
-        ends += [number + 1] * width
-    starts.append(len(text))
-    return [(starts[a], ends[b - 1] if b > a else starts[a]) for a, b in offsets]
-
-
 def token_names(
-    tokens: Sequence[str],
-    marker: Marker,
-    ids: list[int],
-    data: bytes,
-    starts: list[int],
-    ends: list[int],
-    words: list[int],
+    names: Sequence[str], marker: Marker, tokens: _native.TextTokens, start: int, stop: int
 ) -> list[str]:
-    """Return the text of each token.
+    """Return the texts of tokens `start` to `stop`.
 
     A token with an id is spelled as in the vocabulary. A token without an id is spelled as in the
     text, with the word marker where a token of the vocabulary would have it.
 
     Args:
-        tokens: text of each token, by id.
+        names: text of each token of the vocabulary, by id.
         marker: the recipe's word marker.
-        ids: ids of the tokens.
-        data: the text.
-        starts: byte offset in `data` where each token starts.
-        ends: byte offset in `data` where each token ends.
-        words: number of each token's pre-token.
+        tokens: the tokens of the text.
+        start: index of the first token.
+        stop: index after the last token.
     """
+    ids = tokens.ids(start, stop)
     if NO_ID not in ids:
-        return [tokens[id_] for id_ in ids]
-    names = []
-    for index, id_ in enumerate(ids):
+        return [names[id_] for id_ in ids]
+    words = tokens.word_ids(0, len(tokens))
+    spelled = []
+    for index, (id_, surface) in enumerate(zip(ids, tokens.surfaces(start, stop), strict=True)):
         if id_ != NO_ID:
-            names.append(tokens[id_])
+            spelled.append(names[id_])
             continue
-        name = data[starts[index] : ends[index]].decode("utf-8", "replace")
-        is_first = index == 0 or words[index] != words[index - 1]
-        is_last = index + 1 == len(ids) or words[index] != words[index + 1]
-        names.append(marker.on_symbol(name, first=is_first, last=is_last) or marker.text)
-    return names
+        place = start + index
+        is_first = place == 0 or words[place] != words[place - 1]
+        is_last = place + 1 == len(words) or words[place] != words[place + 1]
+        spelled.append(marker.on_symbol(surface, first=is_first, last=is_last) or marker.text)
+    return spelled

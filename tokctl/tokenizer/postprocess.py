@@ -9,21 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, overload
 
 from tokctl.core.errors import BadOption
 from tokctl.core.values import brief, cached_property, suggesting_class
 from tokctl.model.parts import POST_PROCESSORS, PartsLike, check_template, template_pieces
 from tokctl.tokenizer.encoding import (
+    AsInText,
     Encoding,
-    Windows,
     added_encoding,
+    changed,
     each_window,
-    join_encodings,
-    slice_encoding,
-    windows_of,
-    with_columns,
+    in_sequence,
+    merge,
+    pad,
+    truncate,
+    window_ranges,
+    with_trim,
+    with_type,
 )
 
 STRATEGIES = ("longest-first", "only-first", "only-second")
@@ -171,25 +174,13 @@ class Truncation:
         return kept
 
     def ranges(self, total: int, size: int) -> Iterator[tuple[int, int]]:
-        """Yield the windows over `total` tokens, as (start, end); the first one is the part kept.
+        """Return the windows over `total` tokens, as (start, end); the first one is the part kept.
 
         Args:
             total: number of tokens.
             size: greatest size of a window.
         """
-        step = size - self.stride
-        if self.direction == "right":
-            start = 0
-            while start + size < total:
-                yield start, start + size
-                start += step
-            yield start, total
-        else:
-            end = total
-            while end > size:
-                yield end - size, end
-                end -= step
-            yield 0, end
+        return window_ranges(total, size, self.stride, self.direction)
 
     def apply(
         self, first: Encoding, second: Encoding | None, added: int
@@ -201,20 +192,7 @@ class Truncation:
         return self._cut(first, kept[0]), self._cut(second, kept[1])
 
     def _cut(self, encoding: Encoding, size: int) -> Encoding:
-        total = len(encoding)
-        if size >= total:
-            return encoding
-        if size == 0:
-            return slice_encoding(encoding, 0, 0, [encoding])
-        kept_range = next(self.ranges(total, size))
-
-        def rest() -> list[Encoding]:
-            return [
-                slice_encoding(encoding, *bounds)
-                for bounds in islice(self.ranges(total, size), 1, None)
-            ]
-
-        return slice_encoding(encoding, *kept_range, rest)
+        return truncate(encoding, size, self.stride, self.direction)
 
     def truncate_ids(self, ids: list[int], size: int) -> list[int]:
         """Return the `size` ids that truncation keeps."""
@@ -264,100 +242,6 @@ def check_name(what: str, value: object, allowed: tuple[str, ...]) -> None:
         raise BadOption(
             f"no {what} is called {value!r}", f"choose one of: {', '.join(allowed)}", "unknown-name"
         )
-
-
-#: The space in byte-level tokens, and Unicode's White_Space, which added tokens can contain.
-#: (`str.isspace` accepts four more control characters.)
-SPACES = (
-    "Ġ\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
-    "\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
-)
-
-Offsets = list[tuple[int, int]]
-
-
-#: Ids whose tokens are trimmed by their text in the input instead of their spelling. If an id has
-#: a text, only tokens with this text are meant, because the model can produce the id from others.
-AsInText = Mapping[int, str | None]
-
-
-def trim(encoding: Encoding, prefix_space: bool, as_in_text: AsInText | None = None) -> Encoding:
-    """Return the encoding and its windows with trimmed offsets; surfaces are unchanged.
-
-    Args:
-        encoding: the encoding.
-        prefix_space: whether a space was added before the text. One leading space of a first
-            token is then this space, and is not trimmed. Every window has a first token.
-        as_in_text: tokens to trim by their text in the input.
-    """
-    old = encoding.offsets
-    tokens = encoding.tokens
-    if as_in_text and not as_in_text.keys().isdisjoint(encoding.raw_ids):
-        rows = zip(encoding.raw_ids, tokens, encoding.surfaces, strict=True)
-        tokens = [
-            surface if id_ in as_in_text and as_in_text[id_] in (None, surface.strip()) else token
-            for id_, token, surface in rows
-        ]
-    new = trim_offsets(tokens, old, prefix_space)
-    byte_offsets = new
-    if encoding.byte_offsets != old:
-        byte_offsets = [
-            _trim_bytes(surface, bounds, new_span[0] - old_span[0], old_span[1] - new_span[1])
-            for surface, bounds, old_span, new_span in zip(
-                encoding.surfaces, encoding.byte_offsets, old, new, strict=True
-            )
-        ]
-    windows = each_window(encoding, lambda window: trim(window, prefix_space, as_in_text))
-    return with_columns(encoding, offsets=new, byte_offsets=byte_offsets, overflowing=windows)
-
-
-def trim_offsets(
-    tokens: list[str], offsets: Offsets, prefix_space: bool, begins: bool = True
-) -> Offsets:
-    """Return offsets without the spaces that byte-level tokens start and end with.
-
-    Args:
-        tokens: texts of the tokens.
-        offsets: offsets of the tokens.
-        prefix_space: see `trim`.
-        begins: whether the first token is the first one of its encoding.
-    """
-    trimmed_offsets = []
-    spaces = {token: spaces_of(token) for token in set(tokens)}
-    for index, (token, bounds) in enumerate(zip(tokens, offsets, strict=True)):
-        leading, trailing = spaces[token]
-        if leading or trailing:
-            start, end = bounds
-            starts_text = (index == 0 and begins) or start == 0
-            if not (starts_text and prefix_space and leading == 1):
-                start = min(start + leading, end)
-            if trailing <= end:
-                end = max(end - trailing, start)
-            bounds = start, end
-        trimmed_offsets.append(bounds)
-    return trimmed_offsets
-
-
-def spaces_of(token: str) -> tuple[int, int]:
-    """Return how many spaces a token starts and ends with."""
-    return len(token) - len(token.lstrip(SPACES)), len(token) - len(token.rstrip(SPACES))
-
-
-def _trim_bytes(
-    surface: str, bounds: tuple[int, int], leading: int, trailing: int
-) -> tuple[int, int]:
-    """Return the byte offsets of a surface without some characters at both ends.
-
-    Args:
-        surface: text that the token covers.
-        bounds: byte offsets of the surface.
-        leading: number of characters to leave out at the start.
-        trailing: number of characters to leave out at the end.
-    """
-    start, end = bounds
-    start = min(start + len(surface[:leading].encode("utf-8", "surrogatepass")), end)
-    tail = surface[max(len(surface) - trailing, 0) :] if trailing else ""
-    return start, max(end - len(tail.encode("utf-8", "surrogatepass")), start)
 
 
 @dataclass(frozen=True)
@@ -435,52 +319,24 @@ class Template:
         Windows get special tokens, too. Every window of one text is combined with every window of
         the other: first for each window of the leading text, then for its beginning.
         """
-        if second is None:
-            return self._wrap([first], each_window(first, lambda window: self._wrap([window])))
-        if self.order[0]:
-            first, second = second, first
-        if not windows_of(first) and not windows_of(second):
-            return self._wrap([first, second])
-        return self._wrap([first, second], lambda: self._windows(first, second))
-
-    def _windows(self, first: Encoding, second: Encoding) -> list[Encoding]:
-        """Return the windows of two texts, of which at least one has windows."""
-        firsts = [first, *first.overflowing]
-        seconds = [second, *second.overflowing]
-        rows = [
-            [self._wrap([first_window, second_window]) for second_window in seconds[1:]]
-            for first_window in firsts
-        ]
-        overflowing = []
-        for window, row in zip(firsts[1:], rows[1:], strict=True):
-            overflowing += [self._wrap([window, second], row), *row]
-        for index, encoding in enumerate(rows[0]):
-            # Where both texts overflow, Hugging Face lists windows within windows.
-            overflowing.append(with_columns(encoding, overflowing=[row[index] for row in rows[1:]]))
-        return overflowing
-
-    def _wrap(self, texts: list[Encoding], overflowing: Windows = ()) -> Encoding:
-        if self._is_empty and "type_ids" not in vars(texts[0]):
-            return replace_windows(texts[0], overflowing)
+        texts = [first] if second is None else [first, second]
+        if self._is_empty and first._ranges is None and not any(p[3] for p in first._parts):
+            return first
         pieces = [self.around[0]]
-        for index, text in enumerate(texts):
-            size = len(text)
-            types = [self.type_ids[index]] * size
-            numbers: list[int | None] = [self.order[index]] * size
-            pieces.append(with_columns(text, type_ids=types, sequence_ids=numbers))
-            pieces.append(self.around[index + 1])
-        return join_encodings(pieces, overflowing)
+        for number, type_id, after in zip(self.order, self.type_ids, self.around[1:], strict=True):
+            pieces += [_in_template(texts[number], number, type_id), after]
+        return merge(pieces)
 
     @cached_property
     def _is_empty(self) -> bool:
         return self.added_tokens_count == 0 and self.type_ids == (0,)
 
 
-def replace_windows(encoding: Encoding, overflowing: Windows) -> Encoding:
-    """Return the encoding with other windows; unchanged if both have no windows."""
-    if not overflowing and not windows_of(encoding):
-        return encoding
-    return with_columns(encoding, overflowing=overflowing)
+def _in_template(text: Encoding, number: int, type_id: int | None = None) -> Encoding:
+    """Return the text `number` and its windows with their type id; None: with their own ones."""
+    windows = each_window(text, lambda window: _in_template(window, number, type_id))
+    typed = text if type_id is None else with_type(text, type_id)
+    return changed(in_sequence(typed, number), windows=windows)
 
 
 @suggesting_class
@@ -584,29 +440,14 @@ class Padding:
                 "give the padding's id",
                 "missing-option",
             )
-        padding = added_encoding([self.token] * size, [self.id] * size, [self.type_id] * size)
-        return with_columns(padding, attention_mask=[0] * size)
+        columns = [self.token] * size, [self.id] * size, [self.type_id] * size
+        return added_encoding(*columns, attention=0)
 
     def pad(self, encoding: Encoding, target: int) -> Encoding:
         """Return the encoding and its windows, each padded to `target` tokens."""
-        return self._pad(encoding, target, {})
-
-    def _pad(
-        self, encoding: Encoding, target: int, padded_by_id: dict[int, tuple[Encoding, Encoding]]
-    ) -> Encoding:
-        # Two texts that both overflow share windows; each is padded once. Keeping a window beside
-        # its padded form keeps its `id` from being reused.
-        if id(encoding) not in padded_by_id:
-            windows = each_window(encoding, lambda window: self._pad(window, target, padded_by_id))
-            missing = target - len(encoding)
-            if missing <= 0:
-                padded = with_columns(encoding, overflowing=windows) if windows else encoding
-            elif self.direction == "right":
-                padded = join_encodings([encoding, self.fill(missing)], windows)
-            else:
-                padded = join_encodings([self.fill(missing), encoding], windows)
-            padded_by_id[id(encoding)] = encoding, padded
-        return padded_by_id[id(encoding)][1]
+        if encoding._ranges is None:
+            encoding = _in_template(encoding, 0)  # the padding belongs to no text
+        return pad(encoding, target, self.fill, self.direction)
 
     def pad_ids(self, ids: Sequence[int], target: int) -> list[int]:
         """Return the ids padded to `target` ids."""
@@ -723,8 +564,9 @@ class PostProcessor:
         if truncation is not None:
             first, second = truncation.apply(first, second, template.added_tokens_count)
         for prefix_space in self.trims:
-            first = trim(first, prefix_space, self.as_in_text)
-            second = None if second is None else trim(second, prefix_space, self.as_in_text)
+            first = with_trim(first, prefix_space, self.as_in_text)
+            if second is not None:
+                second = with_trim(second, prefix_space, self.as_in_text)
         return template.apply(first, second)
 
     def process_ids(

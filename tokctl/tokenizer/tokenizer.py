@@ -16,8 +16,9 @@ from tokctl.core.values import brief, cached_property, suggesting
 from tokctl.model import Merge, Model, Recipe, byte_level, encoders
 from tokctl.tokenizer.encoding import (
     Encoding,
+    Trim,
     bad_ids_error,
-    character_offsets,
+    encoding_of,
     native_error,
     token_names,
     utf8_of,
@@ -54,10 +55,6 @@ Special = str | Sequence[str]
 
 #: Most selections of special tokens whose matchers a tokenizer keeps.
 MOST_MATCHERS = 16
-
-#: Most threads for a batch of `Encoding`s. More are useless, because creating Python objects
-#: needs the global lock.
-MOST_THREADS = 64
 
 
 class RoleToken:
@@ -772,31 +769,53 @@ class Tokenizer(Answering):
             >>> encoding.tokens, encoding.offsets
             (['a', 'Ġlot'], [(0, 1), (1, 5)])
         """
-        first = self._encode(text, special)
-        if pair is None and not add_special and truncation is None and padding is None:
-            plain = all(part.kind == "template" for part in self.recipe.post_processors)
-            if plain:
-                return first
+        plain = pair is None and not add_special and truncation is None and padding is None
+        trims = self._trims if plain else None
+        tokens = self._text_tokens(text, special)
+        if trims is not None:
+            return encoding_of(tokens, len(tokens), trims)
+        second = None if pair is None else self._text_tokens(pair, special)
+        return self._finish([(tokens, second)], add_special, truncation, padding)[0]
+
+    def _text_tokens(self, text: str | bytes, special: Special) -> _native.TextTokens:
+        matcher = self._usual_matcher if special == "none" else self.special_matcher(special)
+        try:
+            return self.encoder.encode(text, self, matcher)
+        except CoreError as error:
+            raise native_error(error) from None
+
+    @cached_property
+    def _trims(self) -> tuple[Trim, ...] | None:
+        """Return how offsets are trimmed if nothing else is done to a plain text, else None."""
+        kinds = {part.kind for part in self.recipe.post_processors}
+        if "trim-offsets" not in kinds:
+            return ()
+        if "template" in kinds:
+            return None
+        processor = self.post_processor
+        return tuple((space, True, processor.as_in_text) for space in processor.trims)
+
+    def _finish(
+        self,
+        texts: Iterable[tuple[_native.TextTokens, _native.TextTokens | None]],
+        add_special: bool,
+        truncation: Truncation | int | None,
+        padding: Padding | int | None,
+    ) -> list[Encoding]:
+        """Return the encodings of texts and pairs after post-processing."""
         from tokctl.tokenizer.postprocess import Padding, Truncation, pad_batch
 
         truncation, padding = Truncation.of(truncation), Padding.of(padding)
-        second = None if pair is None else self._encode(pair, special)
-        encoding = self.post_processor.process(
-            first, second, add_special=add_special, truncation=truncation
-        )
-        return pad_batch([encoding], padding, self.special_ids)[0] if padding else encoding
-
-    def _encode(self, text: str | bytes, special: Special) -> Encoding:
-        data = self.as_bytes(text)
-        ids, starts, ends, words = self.encoder.tokens(data, self.special_matcher(special))
-        marker = self.recipe.marker
-        names = token_names(self.tokens, marker, ids, data, starts, ends, words)
-        surfaces = [data[a:b].decode("utf-8", "replace") for a, b in zip(starts, ends, strict=True)]
-        offsets = list(zip(starts, ends, strict=True))
-        if isinstance(text, str) and len(text) != len(data):
-            characters = character_offsets(text, offsets)
-            return Encoding(ids, names, surfaces, characters, words, byte_offsets=offsets)
-        return Encoding(ids, names, surfaces, offsets, words)
+        encodings = [
+            self.post_processor.process(
+                encoding_of(first, len(first)),
+                None if second is None else encoding_of(second, len(second)),
+                add_special=add_special,
+                truncation=truncation,
+            )
+            for first, second in texts
+        ]
+        return encodings if padding is None else pad_batch(encodings, padding, self.special_ids)
 
     @suggesting
     def encode_batch(
@@ -830,32 +849,31 @@ class Tokenizer(Answering):
             >>> [encoding.ids for encoding in batch]
             [[64, 281], [78, 69]]
         """
-        from concurrent.futures import ThreadPoolExecutor
-
-        from tokctl.tokenizer.postprocess import Padding, pad_batch
-
-        texts = _batch(texts, threads)
-        padding = Padding.of(padding)
-        self.special_matcher(special)  # created once, before the threads need it
-
-        def encode(text: str | bytes | tuple[str | bytes, str | bytes]) -> Encoding:
-            if isinstance(text, tuple) and len(text) != 2:
+        given = list(_batch(texts, threads))
+        flat: list[str | bytes] = []
+        for text in given:
+            if not isinstance(text, tuple):
+                flat.append(text)
+            elif len(text) == 2:
+                flat += text
+            else:
                 raise BadOption(
                     f"{brief(text)} is not a pair of texts",
                     "a pair is (first, second)",
                     "bad-value",
                 )
-            first, pair = text if isinstance(text, tuple) else (text, None)
-            return self.encode(
-                first, pair, special=special, add_special=add_special, truncation=truncation
-            )
-
-        if threads == 1:
-            encodings = list(map(encode, texts))
-        else:
-            with ThreadPoolExecutor(min(threads, MOST_THREADS)) as pool:
-                encodings = list(pool.map(encode, texts))
-        return encodings if padding is None else pad_batch(encodings, padding, self.special_ids)
+        matcher = self.special_matcher(special)
+        try:
+            tokens = self.encoder.encode_batch(flat, self, threads, matcher)
+        except CoreError as error:
+            raise native_error(error) from None
+        trims = self._trims
+        plain = not add_special and truncation is None and padding is None
+        if plain and trims is not None and len(flat) == len(given):
+            return [encoding_of(one, len(one), trims) for one in tokens]
+        left = iter(tokens)
+        pairs = [(next(left), next(left) if isinstance(one, tuple) else None) for one in given]
+        return self._finish(pairs, add_special, truncation, padding)
 
     @overload
     def encode_ids(  # type: ignore[overload-overlap]  # a str is an iterable of str, too
@@ -909,7 +927,7 @@ class Tokenizer(Answering):
             >>> tok.encode_ids(["a lot", "of"])
             [[64, 281], [78, 69]]
         """
-        matcher = self.special_matcher(special)
+        matcher = self._usual_matcher if special == "none" else self.special_matcher(special)
         ids_only = not add_special and truncation is None and padding is None
         try:
             if isinstance(text, (str, bytes)):
@@ -994,8 +1012,8 @@ class Tokenizer(Answering):
             >>> offsets
             array('q', [0, 2, 5])
         """
-        bits = self._bits(dtype)
-        matcher = self.special_matcher(special)
+        bits = 32 if dtype == "uint32" else self._bits(dtype)
+        matcher = self._usual_matcher if special == "none" else self.special_matcher(special)
         try:
             if isinstance(text, (str, bytes)):
                 check_threads(threads)
@@ -1410,6 +1428,17 @@ class Tokenizer(Answering):
             self._matchers.clear()
         self._matchers[key] = (matcher,)
         return matcher
+
+    @cached_property
+    def _usual_matcher(self) -> _native.Matchers | None:
+        """Return the matcher of texts that can spell no special tokens."""
+        return self.special_matcher("none")
+
+    def token_names(self, tokens: _native.TextTokens, start: int, stop: int) -> list[str]:
+        """Return the texts of tokens `start` to `stop`; the native encoder calls this method."""
+        if self.must_have_ids:
+            return token_names(self.tokens, self.recipe.marker, tokens, start, stop)
+        return list(map(self.tokens.__getitem__, tokens.ids(start, stop)))
 
     def _encoder_with(self, allowed: Iterable[str]) -> _native.Encoder:
         """Return the encoder for texts that may spell the given special tokens.

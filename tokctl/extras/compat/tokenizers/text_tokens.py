@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NoReturn
 
 import tokctl
 from tokctl import _native
 from tokctl.core.errors import CoreError
-from tokctl.core.values import cached_property
-from tokctl.extras.compat.tokenizers.encoding import Offsets, Trims, shifted, trimmed_all
 from tokctl.model import encoders
-from tokctl.tokenizer.encoding import native_error
-from tokctl.tokenizer.postprocess import spaces_of
-
-#: A text with fewer characters is encoded together with its spans.
-_SHORT = 1 << 12
-#: Marks a token whose number of spaces depends on the text (`PlacedTokens`).
-_UNKNOWN = (1 << 32) - 1
+from tokctl.tokenizer.encoding import Source, Span, native_error
 
 
 class Engine:
@@ -47,63 +38,53 @@ class Engine:
         if self._unknown is not None:
             self._renamed.add(self._unknown)
         self._of_pre_tokens: _native.Encoder | None = None
+        #: The text that was named last, and its names: windows ask for them one by one.
+        self._named: tuple[_native.TextTokens, list[str]] | None = None
 
-    def tokens(self, text: str) -> TextTokens:
-        """Return the tokens of one text.
+    def encode(self, text: str) -> _native.TextTokens:
+        """Return the tokens of one text."""
+        try:
+            return self.encoder.encode(text, self, self.matcher, self.strict)
+        except CoreError as error:
+            raise native_error(error) from None
 
-        The spans of a short text are computed at once, which costs less than encoding it again.
+    def encode_batch(self, texts: list[str], threads: int) -> list[_native.TextTokens]:
+        """Return the tokens of each text."""
+        try:
+            return self.encoder.encode_batch(texts, self, threads, self.matcher, self.strict)
+        except CoreError as error:
+            raise native_error(error) from None
+
+    @staticmethod
+    def as_bytes(_: object) -> NoReturn:
+        """Raise the error for a text with lone surrogates; the native encoder calls this method.
+
+        Raises:
+            TypeError: in any case.
         """
-        try:
-            if len(text) < _SHORT:
-                return TextTokens(self, text, None, self.placed(text))
-            ids = self.encoder.array(text, 1, self.matcher, _no_text, self.strict)
-        except CoreError as error:
-            raise native_error(error) from None
-        return TextTokens(self, text, ids)
+        raise TypeError("TextInputSequence must be str")
 
-    def batch(self, texts: Sequence[str], threads: int) -> tuple[_native.IdArray, memoryview]:
-        """Return all ids in one array, and the offsets where the ids of each text begin."""
-        try:
-            ids, ends = self.encoder.batch_array(
-                texts, threads, self.matcher, _no_text, self.strict
-            )
-        except CoreError as error:
-            raise native_error(error) from None
-        return ids, memoryview(ends).cast("q")
-
-    def placed(self, text: str) -> _native.PlacedTokens:
-        """Return the spans of a text's tokens."""
-        try:
-            return self.encoder.placed(text, self.matcher, self.strict)
-        except UnicodeEncodeError:
-            _no_text(text)
-
-    def usual_names(self, ids: list[int]) -> list[str] | None:
-        """Return the names of the tokens, or None if one of them is named by its text."""
+    def token_names(self, tokens: _native.TextTokens, start: int, stop: int) -> list[str]:
+        """Return the names of tokens `start` to `stop`; the native encoder calls this method."""
+        ids = tokens.ids(start, stop)
         if self._renamed.isdisjoint(ids):
             return list(map(self._tokens.__getitem__, ids))
-        return None
+        named = self._named
+        if named is None or named[0] is not tokens:
+            self._named = named = tokens, self._names(tokens)
+        return named[1][start:stop]
 
-    def names(self, text: str) -> list[str]:
-        """Return the names of all tokens of a text."""
-        data = text.encode()
-        ids, _, _, words = self.encoder.tokens(data, self.matcher)
+    def _names(self, tokens: _native.TextTokens) -> list[str]:
+        """Return the names of all tokens of a text.
+
+        Added tokens are named by their matched text, and unknown spans of Unigram by their text.
+        """
+        ids = tokens.ids(0, len(tokens))
         names = list(map(self._tokens.__getitem__, ids))
-        self._rename(data, ids, words, names)
-        return names
-
-    @cached_property
-    def spaces(self) -> bytes:
-        """Return how many spaces each id's token begins and ends with, for `PlacedTokens`."""
-        found = array("I")
-        for id_, token in enumerate(self._tokens):
-            found.extend((_UNKNOWN, 0) if id_ in self._renamed else spaces_of(token))
-        return found.tobytes()
-
-    def _rename(self, data: bytes, ids: list[int], words: list[int], names: list[str]) -> None:
-        """Name added tokens by their matched text, and unknown spans of Unigram by their text."""
-        normalized, ranges, _, added = self.encoder.pre_tokens(data, self.matcher)
+        assert isinstance(tokens.text, str)
+        normalized, ranges, _, added = self.encoder.pre_tokens(tokens.text.encode(), self.matcher)
         unknown: dict[int, list[str]] = {}
+        words = tokens.word_ids(0, len(tokens))
         for place, (id_, word) in enumerate(zip(ids, words, strict=True)):
             if id_ not in self._renamed:
                 continue
@@ -114,6 +95,7 @@ class Engine:
                 if word not in unknown:
                     unknown[word] = self._unknown_texts(normalized[start:end])[::-1]
                 names[place] = unknown[word].pop()
+        return names
 
     def _unknown_texts(self, pre_token: bytes) -> list[str]:
         if self._of_pre_tokens is None:
@@ -123,97 +105,62 @@ class Engine:
         return [pre_token[a:b].decode() for id_, a, b in rows if id_ == self._unknown]
 
 
-def _no_text(_: object) -> NoReturn:
-    raise TypeError("TextInputSequence must be str")
-
-
-class TextTokens:
-    """The tokens of one text, encoded alone or in a batch."""
-
-    __slots__ = ("_engine", "_ids", "_names", "_placed", "_text")
-
-    def __init__(
-        self,
-        engine: Engine,
-        text: str,
-        ids: _native.IdArray | None,
-        placed: _native.PlacedTokens | None = None,
-    ) -> None:
-        """Create the tokens from `ids` or `placed`; the other one is None."""
-        self._engine = engine
-        self._text = text
-        self._ids = ids
-        self._placed = placed
-        self._names: list[str] | None = None
-
-    def __len__(self) -> int:
-        return len(self.placed if self._ids is None else self._ids)
-
-    def ids(self, start: int, stop: int) -> list[int]:
-        """Return the ids of tokens `start` to `stop`."""
-        ids = self._ids
-        if ids is None:
-            return self.placed.ids(start, stop)
-        return (ids if stop - start == len(ids) else ids[start:stop]).tolist()
-
-    def names(self, start: int, stop: int) -> list[str]:
-        """Return the names of tokens `start` to `stop`."""
-        usual = self._engine.usual_names(self.ids(start, stop))
-        if usual is not None:
-            return usual
-        if self._names is None:
-            self._names = self._engine.names(self._text)
-        return self._names[start:stop]
-
-    def offsets(self, start: int, stop: int, trims: Trims, shift: int) -> list[Offsets]:
-        """Return the trimmed character offsets of tokens `start` to `stop`, plus `shift`."""
-        found = self.placed.offsets(
-            start, stop, shift, trims, self._engine.spaces if trims else b""
-        )
-        if found is None:
-            offsets = self.placed.offsets(start, stop, 0, (), b"") or []
-            found = shifted(trimmed_all(self.names(start, stop), offsets, trims), shift)
-        return found
-
-    def words(self, start: int, stop: int) -> list[int | None]:
-        """Return the pre-token numbers of tokens `start` to `stop`."""
-        return self.placed.words(start, stop)  # type: ignore[return-value]
-
-    @property
-    def placed(self) -> _native.PlacedTokens:
-        """Return the spans of the tokens, computing them on first use."""
-        if self._placed is None:
-            self._placed = self._engine.placed(self._text)
-        return self._placed
-
-
-class WordTokens(TextTokens):
+@dataclass(frozen=True, slots=True)
+class WordTokens(Source):
     """The tokens of a word of a pre-tokenized text; all have the word's number."""
 
-    __slots__ = ("_number",)
+    source: _native.TextTokens
+    number: int
 
-    def __init__(self, engine: Engine, text: str, ids: _native.IdArray, number: int) -> None:
-        super().__init__(engine, text, ids)
-        self._number = number
+    has_all_ids = True
 
-    def words(self, start: int, stop: int) -> list[int | None]:
+    def ids(self, start: int, stop: int, /) -> list[int]:
+        """Return the ids of tokens `start` to `stop`."""
+        return self.source.ids(start, stop)
+
+    def tokens(self, start: int, stop: int, /) -> list[str]:
+        """Return the names of tokens `start` to `stop`."""
+        return self.source.tokens(start, stop)
+
+    def surfaces(self, start: int, stop: int, /) -> list[str]:
+        """Return the parts of the word that tokens `start` to `stop` cover."""
+        return self.source.surfaces(start, stop)
+
+    def offsets(self, start: int, stop: int, /) -> list[Span]:
+        """Return the offsets of tokens `start` to `stop` in the word, in characters."""
+        return self.source.offsets(start, stop)
+
+    def byte_offsets(self, start: int, stop: int, /) -> list[Span]:
+        """Return the offsets of tokens `start` to `stop` in the word, in bytes."""
+        return self.source.byte_offsets(start, stop)
+
+    def word_ids(self, start: int, stop: int, /) -> list[int]:
         """Return the word's number for each of tokens `start` to `stop`."""
-        return [self._number] * (stop - start)
+        return [self.number] * (stop - start)
 
 
-class BareTokens(TextTokens):
+@dataclass(frozen=True, slots=True)
+class BareTokens(Source):
     """The ids of a text without other columns, for `encode_batch_fast`."""
 
-    __slots__ = ()
+    source: _native.TextTokens
 
-    def names(self, start: int, stop: int) -> list[str]:
+    has_all_ids = True
+
+    def ids(self, start: int, stop: int, /) -> list[int]:
+        """Return the ids of tokens `start` to `stop`."""
+        return self.source.ids(start, stop)
+
+    def tokens(self, start: int, stop: int, /) -> list[str]:
         """Return an empty text for each of tokens `start` to `stop`."""
         return [""] * (stop - start)
 
-    def offsets(self, start: int, stop: int, trims: Trims, shift: int) -> list[Offsets]:  # noqa: ARG002
-        """Return `(shift, shift)` for each of tokens `start` to `stop`."""
-        return [(shift, shift)] * (stop - start)
+    def offsets(self, start: int, stop: int, /) -> list[Span]:
+        """Return `(0, 0)` for each of tokens `start` to `stop`."""
+        return [(0, 0)] * (stop - start)
 
-    def words(self, start: int, stop: int) -> list[int | None]:
+    def word_ids(self, start: int, stop: int, /) -> list[int | None]:
         """Return None for each of tokens `start` to `stop`."""
         return [None] * (stop - start)
+
+    surfaces, byte_offsets = tokens, offsets

@@ -15,11 +15,13 @@ from tokctl import _native
 from tokctl.core.errors import BadModel, BadOption, TokctlError, Unsupported
 from tokctl.core.values import available_threads
 from tokctl.extras.compat.tokenizers import arguments
-from tokctl.extras.compat.tokenizers.encoding import Encoding, Row, RowPart, pad_rows
+from tokctl.extras.compat.tokenizers.encoding import Encoding, padded, truncated
 from tokctl.extras.compat.tokenizers.processing import PostProcess
-from tokctl.extras.compat.tokenizers.text_tokens import BareTokens, Engine, TextTokens, WordTokens
+from tokctl.extras.compat.tokenizers.text_tokens import BareTokens, Engine, WordTokens
 from tokctl.formats.huggingface.components import read_added_tokens
 from tokctl.model.parts import native_parts
+from tokctl.tokenizer.encoding import Part, Source, encoding_of, of_parts
+from tokctl.tokenizer.postprocess import longest_first
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -628,17 +630,17 @@ class Tokenizer:
         """
         add_special_tokens = add_special_tokens is True or arguments.flag(add_special_tokens)
         if pair is None and is_pretokenized is False and isinstance(sequence, str):
-            source = self._engine.tokens(sequence)
-            row = self._single(source, len(source), add_special_tokens)
+            source = self._engine.encode(sequence)
+            made = self._single(source, len(source), add_special_tokens)
         else:
             is_pretokenized = arguments.flag(is_pretokenized)
             first = _checked(sequence, is_pretokenized)
             second = None if pair is None else _checked(pair, is_pretokenized)
             given = [(first, second)]
-            row = self._rows(given, is_pretokenized, add_special_tokens, TextTokens)[0]
+            made = self._encodings(given, is_pretokenized, add_special_tokens, bare=False)[0]
         if self._padding is not None:
-            row = pad_rows([row], self._padding)[0]
-        return Encoding._of(row)
+            made = padded([made], self._padding)[0]
+        return Encoding._of(made)
 
     def encode_batch(
         self,
@@ -653,7 +655,7 @@ class Tokenizer:
             is_pretokenized: see `encode`.
             add_special_tokens: see `encode`.
         """
-        return self._batch(input, is_pretokenized, add_special_tokens, TextTokens)
+        return self._batch(input, is_pretokenized, add_special_tokens, bare=False)
 
     def encode_batch_fast(
         self,
@@ -670,135 +672,117 @@ class Tokenizer:
             is_pretokenized: see `encode`.
             add_special_tokens: see `encode`.
         """
-        return self._batch(input, is_pretokenized, add_special_tokens, BareTokens)
+        return self._batch(input, is_pretokenized, add_special_tokens, bare=True)
 
     def _batch(
-        self,
-        texts: Sequence[Any],
-        is_pretokenized: bool,
-        add_special: bool,
-        kind: type[TextTokens],
+        self, texts: Sequence[Any], is_pretokenized: bool, add_special: bool, *, bare: bool
     ) -> list[Encoding]:
         if isinstance(texts, str):
             raise TypeError("Can't extract `str` to `Vec`")
         add_special, is_pretokenized = arguments.flag(add_special), arguments.flag(is_pretokenized)
         given = [_input_of(one, is_pretokenized) for one in texts]
-        rows = self._rows(given, is_pretokenized, add_special, kind)
+        made = self._encodings(given, is_pretokenized, add_special, bare=bare)
         if self._padding is not None:
             # `tokenizers` pads each encoding alone first, and then the batch.
             padding = self._padding
-            rows = pad_rows([pad_rows([row], padding)[0] for row in rows], padding)
-        return list(map(Encoding._of, rows))
+            made = padded([padded([one], padding)[0] for one in made], padding)
+        return list(map(Encoding._of, made))
 
-    def _rows(
+    def _encodings(
         self,
         given: list[tuple[_Sequence, _Sequence | None]],
         is_pretokenized: bool,
         add_special: bool,
-        kind: type[TextTokens],
-    ) -> list[Row]:
+        *,
+        bare: bool,
+    ) -> list[tokctl.Encoding]:
         texts: list[str] = []
         for both in given:
             for one in both:
                 if one is not None:
                     texts += [one] if isinstance(one, str) else one
-        engine = self._engine
-        ids, ends = engine.batch(texts, _threads(texts))
-        place = 0
+        found = iter(self._engine.encode_batch(texts, _threads(texts)))
 
-        def take() -> _native.IdArray:
-            nonlocal place
-            found = ids[ends[place] : ends[place + 1]]
-            place += 1
-            return found
+        def of(words: _Sequence, type_id: int) -> tokctl.Encoding:
+            parts: list[Part] = []
+            for number in range(1 if isinstance(words, str) else len(words)):
+                source = next(found)
+                tokens: Source = source
+                if bare:
+                    tokens = BareTokens(source)
+                elif is_pretokenized:
+                    tokens = WordTokens(source, number)
+                if size := len(source):
+                    parts.append((tokens, 0, size, 0 if bare else type_id, 0, 1, (), 0))
+            return of_parts(tuple(parts), sum(part[2] for part in parts))
 
-        bare = kind is BareTokens
-        rows = []
+        made = []
         for first, second in given:
             if second is None and isinstance(first, str):
-                source = kind(engine, first, take())
-                rows.append(self._single(source, len(source), add_special))
-                continue
-            made: list[Row] = []
-            for number, one in enumerate((first, second)):
-                if one is None:
-                    continue
-                type_id = 0 if bare else number
-                words = [one] if isinstance(one, str) else one
-                parts: list[RowPart] = []
-                for word_number, word in enumerate(words):
-                    some = take()
-                    if bare or not is_pretokenized:
-                        tokens = kind(engine, word, some)
-                    else:
-                        tokens = WordTokens(engine, word, some, word_number)
-                    if len(some):
-                        parts.append((tokens, 0, len(some), type_id, 0, 1, (), 0))
-                made.append(Row(tuple(parts), sum(part[2] for part in parts)))
-            pair = made[1] if len(made) > 1 else None
-            rows.append(self._processed(made[0], pair, add_special))
-        return rows
+                source = next(found)
+                tokens = BareTokens(source) if bare else source
+                made.append(self._single(tokens, len(source), add_special))
+            else:
+                text, pair = of(first, 0), None if second is None else of(second, 1)
+                made.append(self._processed(text, pair, add_special))
+        return made
 
-    def _single(self, source: TextTokens, size: int, add_special: bool) -> Row:
-        """Return the row of one text, by a shortcut for the usual case."""
-        cut = self._truncation
-        if cut is None:
+    def _single(self, source: Source, size: int, add_special: bool) -> tokctl.Encoding:
+        """Return the encoding of one text, by a shortcut for the usual case."""
+        if self._truncation is None:
             plan = self._process.plan(add_special)
             if plan is not None:
                 before, start, tail, behind, around, ranged = plan
                 part = (source, 0, size, *tail)
                 ranges = {0: (start, start + size)} if ranged else None
-                return Row((*before, part, *behind), size + around, ranges)
-        return self._processed(Row(((source, 0, size, 0, 0, 1, (), 0),), size), None, add_special)
+                return of_parts((*before, part, *behind), size + around, ranges)
+        return self._processed(encoding_of(source, size), None, add_special)
 
-    def _processed(self, row: Row, pair: Row | None, add_special: bool) -> Row:
+    def _processed(
+        self, first: tokctl.Encoding, pair: tokctl.Encoding | None, add_special: bool
+    ) -> tokctl.Encoding:
         if self._truncation is not None:
-            row, pair = self._cut(row, pair, add_special)
-        return self._process(row, pair, add_special)
+            first, pair = self._cut(first, pair, add_special)
+        return self._process(first, pair, add_special)
 
-    def _cut(self, row: Row, pair: Row | None, add_special: bool) -> tuple[Row, Row | None]:
+    def _cut(
+        self, first: tokctl.Encoding, pair: tokctl.Encoding | None, add_special: bool
+    ) -> tuple[tokctl.Encoding, tokctl.Encoding | None]:
         """Return both texts truncated like `truncate_encodings` of `tokenizers`."""
         asked = self._truncation
         assert asked is not None
         room = asked["max_length"]
         if add_special:
             room -= self._process.added(pair is not None)
-        stride, direction = asked["stride"], asked["direction"]
         if room < 0:
             raise ValueError(
                 f"max_length is {asked['max_length']}, and the special tokens alone are more"
             )
-        if room == 0:
-            return (
-                row.truncated(0, stride, direction),
-                pair and pair.truncated(0, stride, direction),
-            )
-        excess = row.size + (pair.size if pair else 0) - room
-        if excess <= 0:
-            return row, pair
+        lengths = [len(first), 0 if pair is None else len(pair)]
+        excess = sum(lengths) - room
         strategy = asked["strategy"]
-        if strategy == "longest_first":
+        if room == 0:
+            lengths = [0, 0]
+        elif excess <= 0:
+            pass
+        elif strategy == "longest_first":
             if pair is None:
-                return row.truncated(room, stride, direction), None
-            short, long = sorted((row.size, pair.size))
-            long = short if short > room else max(short, room - short)
-            if short + long > room:
-                short, long = room // 2, room // 2 + room % 2
-            lengths = (long, short) if row.size > pair.size else (short, long)
-            return (
-                row.truncated(lengths[0], stride, direction),
-                pair.truncated(lengths[1], stride, direction),
-            )
-        target = row if strategy == "only_first" else pair
-        if target is None:
-            raise ValueError("Truncation error: Second sequence not provided")
-        if target.size <= excess:
-            raise ValueError(
-                "Truncation error: Sequence to truncate too short to respect the provided "
-                "max_length"
-            )
-        kept = target.truncated(target.size - excess, stride, direction)
-        return (kept, pair) if strategy == "only_first" else (row, kept)
+                lengths[0] = room
+            else:
+                lengths = [*longest_first(lengths[0], lengths[1], room)]
+        else:
+            target = int(strategy == "only_second")
+            if target and pair is None:
+                raise ValueError("Truncation error: Second sequence not provided")
+            if lengths[target] <= excess:
+                raise ValueError(
+                    "Truncation error: Sequence to truncate too short to respect the provided "
+                    "max_length"
+                )
+            lengths[target] -= excess
+        how = asked["stride"], asked["direction"]
+        second = None if pair is None else truncated(pair, lengths[1], *how)
+        return truncated(first, lengths[0], *how), second
 
     def post_process(
         self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
@@ -810,10 +794,10 @@ class Tokenizer:
             pair: tokens of the second text; None: there is only one.
             add_special_tokens: whether to add the template's special tokens.
         """
-        first = arguments.instance(encoding, Encoding)._row
-        second = None if pair is None else arguments.instance(pair, Encoding)._row
-        row = self._processed(first, second, arguments.flag(add_special_tokens))
-        return Encoding._of(row if self._padding is None else pad_rows([row], self._padding)[0])
+        first = arguments.instance(encoding, Encoding)._tokens
+        second = None if pair is None else arguments.instance(pair, Encoding)._tokens
+        made = self._processed(first, second, arguments.flag(add_special_tokens))
+        return Encoding._of(made if self._padding is None else padded([made], self._padding)[0])
 
     # -- decoding -----------------------------------------------------------------------------
 

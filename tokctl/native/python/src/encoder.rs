@@ -1,7 +1,7 @@
 //! Encoding of text, pre-tokens and added tokens to ids; see `tokctl_core::encode::Encoder`.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
@@ -15,10 +15,10 @@ use tokctl_core::Error;
 
 use crate::blocks::FormGiven;
 use crate::errors::{bytes, detached, invalid, to_python};
-use crate::ids::{offsets, pack_u64, IdArray, IdBits, IntCache};
-use crate::places::PlacedTokens;
+use crate::ids::{offsets, pack_u64, IdArray, IdBits, IntCache, PausedGc};
 use crate::pretokenizers::Ranges;
-use crate::texts::Reader;
+use crate::texts::{Reader, Text};
+use crate::tokens::TextTokens;
 use crate::{normalizers, pretokenizers};
 
 /// Columns of a token table: ids, starts, ends, pre-token numbers.
@@ -250,24 +250,60 @@ impl Encoder {
         })
     }
 
-    /// Return the tokens of a text with their offsets in characters.
-    #[pyo3(signature = (text, matchers=None, strict=false))]
-    fn placed(
-        &self,
-        py: Python<'_>,
-        text: &str,
-        matchers: Option<&Matchers>,
+    /// Return the tokens of a text; only their ids are computed now.
+    ///
+    /// `tokenizer` names the tokens (`token_names`), and its `as_bytes` is `otherwise` as in `ids`.
+    #[pyo3(signature = (text, tokenizer, matchers=None, strict=false))]
+    fn encode(
+        slf: &Bound<'_, Self>,
+        text: &Bound<'_, PyAny>,
+        tokenizer: &Bound<'_, PyAny>,
+        matchers: Option<&Bound<'_, Matchers>>,
         strict: bool,
-    ) -> PyResult<PlacedTokens> {
-        let (inner, matchers) = self.with(matchers);
-        let ints = Arc::clone(&self.ints);
-        detached(py, |interrupt| {
-            let tokens = inner.tokens(text.as_bytes(), matchers, interrupt)?;
-            match strict && tokens.iter().any(|token| token.id == NO_ID) {
-                true => Err(Error::NoId(0)),
-                false => Ok(PlacedTokens::new(tokens, text, ints)),
-            }
+    ) -> PyResult<TextTokens> {
+        let encoder = slf.get();
+        let read = encoder.read(text, tokenizer)?;
+        let found = matchers.map(Bound::get);
+        let ids = encoder.ids_of_read::<u32>(text.py(), &read, (1, CHUNK), found, strict)?;
+        let ids = Arc::new(ids.trimmed());
+        Ok(TextTokens {
+            encoder: slf.clone().unbind(),
+            matchers: matchers.map(|matchers| matchers.clone().unbind()),
+            tokenizer: tokenizer.clone().unbind(),
+            text: text.clone().unbind(),
+            range: 0..ids.len(),
+            ids,
+            spans: OnceLock::new(),
         })
+    }
+
+    /// Return the tokens of many texts, as `encode` does of one.
+    #[pyo3(signature = (texts, tokenizer, threads, matchers=None, strict=false))]
+    fn encode_batch<'py>(
+        slf: &Bound<'py, Self>,
+        texts: &Bound<'py, PyList>,
+        tokenizer: &Bound<'py, PyAny>,
+        threads: usize,
+        matchers: Option<&Bound<'py, Matchers>>,
+        strict: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let (encoder, found) = (slf.get(), matchers.map(Bound::get));
+        let otherwise = tokenizer.getattr("as_bytes")?;
+        let flat = encoder.flat_of::<u32>(texts, threads, found, Some(&otherwise), strict)?;
+        let ids = Arc::new(flat.ids.trimmed());
+        let mut start = 0;
+        // None of the new objects is part of a cycle.
+        let _paused = PausedGc::new(slf.py());
+        let tokens = texts.iter().zip(flat.ends).map(|(text, end)| TextTokens {
+            encoder: slf.clone().unbind(),
+            matchers: matchers.map(|matchers| matchers.clone().unbind()),
+            tokenizer: tokenizer.clone().unbind(),
+            text: text.unbind(),
+            ids: Arc::clone(&ids),
+            range: std::mem::replace(&mut start, end)..end,
+            spans: OnceLock::new(),
+        });
+        PyList::new(slf.py(), tokens.collect::<Vec<_>>())
     }
 
     /// Return a bit set for each text, in which bit n says whether a token starts or ends at byte
@@ -456,6 +492,16 @@ impl Encoder {
         }
     }
 
+    /// Read a text; `as_bytes` of `tokenizer` reads what is not UTF-8.
+    pub(crate) fn read(
+        &self,
+        text: &Bound<'_, PyAny>,
+        tokenizer: &Bound<'_, PyAny>,
+    ) -> PyResult<Text> {
+        let otherwise = tokenizer.getattr("as_bytes")?;
+        self.reader(Some(&otherwise)).read(text)
+    }
+
     fn ids_of<N: IdNumber>(
         &self,
         text: &Bound<'_, PyAny>,
@@ -465,9 +511,20 @@ impl Encoder {
         strict: bool,
     ) -> PyResult<Ids<N>> {
         let read = self.reader(otherwise).read(text)?;
+        self.ids_of_read(text.py(), &read, how, matchers, strict)
+    }
+
+    fn ids_of_read<N: IdNumber>(
+        &self,
+        py: Python<'_>,
+        text: &Text,
+        how: (usize, usize),
+        matchers: Option<&Matchers>,
+        strict: bool,
+    ) -> PyResult<Ids<N>> {
         let (inner, matchers) = self.with(matchers);
-        detached(text.py(), |interrupt| {
-            let text = read.as_ref();
+        let text = text.as_ref();
+        detached(py, |interrupt| {
             let mut ids = Ids::<N>::new(inner.buffers(), text.len());
             inner.ids_in_chunks(text, how, matchers, ids.as_mut_vec(), interrupt)?;
             match strict && ids.iter().any(|&id| id.into() == NO_ID) {

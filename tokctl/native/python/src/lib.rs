@@ -12,10 +12,10 @@ mod ids;
 mod measuring;
 mod normalizers;
 mod pattern;
-mod places;
 mod pretokenizers;
 mod stored;
 mod texts;
+mod tokens;
 mod trainer;
 #[cfg(count_work)]
 mod work;
@@ -53,7 +53,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trainer::train_superwords, module)?)?;
     module.add_class::<encoder::Encoder>()?;
     module.add_class::<encoder::Matchers>()?;
-    module.add_class::<places::PlacedTokens>()?;
+    module.add_class::<tokens::TextTokens>()?;
+    module.add_function(wrap_pyfunction!(tokens::trim_offsets, module)?)?;
     module.add_class::<blocks::IdWriter>()?;
     module.add_class::<blocks::TokenNames>()?;
     module.add_class::<blocks::IdCollector>()?;
