@@ -34,7 +34,7 @@ from tokctl.report.charts.converter import Converter
 from tokctl.report.charts.drawing import PAGE, Drawing, page_svg
 from tokctl.report.compare import (
     MOST_TEXTS,
-    difference_words,
+    difference,
     headline,
     interval_words,
     language_notes,
@@ -44,6 +44,7 @@ from tokctl.report.compare import (
     notes,
     opening,
 )
+from tokctl.report.document import Cell, Figure, Name
 from tokctl.report.inspect.model import check_rows, histories, summary_facts
 from tokctl.report.inspect.training import language_name, languages_table
 from tokctl.report.visible import drawn, visible
@@ -138,28 +139,21 @@ def metric_rows(comparison: Comparison) -> list[tuple[Metric, list[MetricCell]]]
         best = comparison.best(metric)
         cells = []
         for model in comparison.models:
-            change, verdict = "", ""
+            change = Figure(None)
             if model.name != comparison.baseline:
-                change, verdict = _change(difference_words(comparison, model, metric))
+                change = difference(comparison, model, metric)
             interval = interval_words(model, metric)
             cells.append(
                 MetricCell(
                     metric.written(model.total.figures[metric.name]),
                     model.name in best,
-                    change,
-                    verdict,
+                    change.said if change.verdict else "",
+                    change.verdict if change.verdict in ("better", "worse") else "",
                     "" if interval == "n/a" else interval,
                 )
             )
         found.append((metric, cells))
     return found
-
-
-def _change(words: str) -> tuple[str, str]:
-    """Return the difference from the baseline as the terminal writes it, and its verdict."""
-    shown = words.strip()
-    verdict = next((word for word in ("better", "worse") if shown.endswith(word)), "")
-    return ("" if shown == "n/a" else shown), verdict
 
 
 def sample_rows(comparison: Comparison, decks: Sequence[TokenCards]) -> list[dict[str, Any]]:
@@ -651,7 +645,14 @@ def _environment() -> Environment:
     )
     environment.filters["prose"] = prose
     environment.filters["token"] = spelling
+    environment.filters["figure"] = _figure
     return environment
+
+
+def _figure(cell: Cell | Name) -> str:
+    if isinstance(cell, Name):
+        return cell.span.text
+    return cell.said if isinstance(cell, Figure) else cell
 
 
 #: Longest token shown whole, in characters; a token can be as long as a book.

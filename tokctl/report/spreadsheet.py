@@ -1,0 +1,71 @@
+"""Tables of documents as CSV, for spreadsheets and data frames."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from fractions import Fraction
+from io import StringIO
+
+from tokctl.analysis.metrics import Undefined
+from tokctl.report.document import (
+    Content,
+    Figure,
+    Flow,
+    Heading,
+    Name,
+    Report,
+    Span,
+    Table,
+    Tokens,
+    on_paper,
+)
+from tokctl.report.visible import names, readable, visible
+
+
+def spreadsheet(answer: Report) -> str:
+    """Return the tables of a document as CSV: RFC 4180, but with Unix line ends.
+
+    A document with one table becomes a line of column names and the rows. Several tables follow
+    each other, each below a line with its title and a blank line above the title.
+    """
+    tables = list(_tables(answer))
+    stream = StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    for number, (title, table) in enumerate(tables):
+        if len(tables) > 1:
+            stream.write("\n" if number else "")
+            writer.writerow([readable(title)])
+        writer.writerow([column.name or column.field for column in table.columns])
+        writer.writerows(map(_value, row) for row in table.rows)
+    return stream.getvalue()
+
+
+def _tables(answer: Report) -> Iterator[tuple[str, Table]]:
+    """Yield the tables, each with the heading above it."""
+    title = answer.title
+    for block in on_paper(answer):
+        if isinstance(block, Heading):
+            title = block.text
+        elif isinstance(block, Table):
+            yield title, block
+
+
+def _value(cell: Content) -> str | float | None:
+    """Return a number with all of its digits, an absent one as None, and text made visible."""
+    match cell:
+        case Figure(value):
+            if isinstance(value, Fraction):
+                return str(value) if cell.kind == "exact" else float(value)
+            return None if isinstance(value, Undefined) else value
+        case Name(token):
+            return visible(token)
+        case Tokens(tokens):
+            return names(tokens)
+        case Flow(entries):
+            return "; ".join(str(_value(entry)) for entry in entries)
+        case Span(text):
+            return readable(text)
+        case str():
+            return readable(cell)
+    return "".join(str(_value(part)) for part in cell)
