@@ -201,7 +201,7 @@ class Column:
         most: width of the terminal above which the column is left out; such a column is never
             printed on paper.
         is_drawing: whether cells are pictures made of characters, which paper leaves out.
-        field: name in CSV of a column without a name.
+        field: name in CSV, if it differs from `name`.
     """
 
     name: str = ""
@@ -223,6 +223,7 @@ class Table:
     Attributes:
         gap: spaces between columns of a table without a head.
         strong: indices of the rows that stand out.
+        remarks: indices of rows that say how many others are left out; CSV has no such rows.
         title: title of the frame that a terminal draws around the table; None draws no frame.
     """
 
@@ -231,6 +232,7 @@ class Table:
     has_head: bool = False
     gap: int = 2
     strong: Container[int] = ()
+    remarks: Container[int] = ()
     title: str | None = None
 
 

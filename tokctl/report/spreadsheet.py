@@ -14,6 +14,7 @@ from tokctl.report.document import (
     Flow,
     Heading,
     Name,
+    Paragraph,
     Report,
     Span,
     Table,
@@ -36,19 +37,24 @@ def spreadsheet(answer: Report) -> str:
         if len(tables) > 1:
             stream.write("\n" if number else "")
             writer.writerow([readable(title)])
-        writer.writerow([column.name or column.field for column in table.columns])
-        writer.writerows(map(_value, row) for row in table.rows)
+        writer.writerow([column.field or column.name for column in table.columns])
+        writer.writerows(
+            map(_value, row) for place, row in enumerate(table.rows) if place not in table.remarks
+        )
     return stream.getvalue()
 
 
 def _tables(answer: Report) -> Iterator[tuple[str, Table]]:
-    """Yield the tables, each with the heading above it."""
+    """Yield the tables, each with the heading or the paragraph above it."""
     title = answer.title
     for block in on_paper(answer):
-        if isinstance(block, Heading):
-            title = block.text
-        elif isinstance(block, Table):
-            yield title, block
+        match block:
+            case Heading(text):
+                title = text
+            case Paragraph(content):
+                title = str(_value(content))
+            case Table():
+                yield title, block
 
 
 def _value(cell: Content) -> str | float | None:
@@ -68,4 +74,6 @@ def _value(cell: Content) -> str | float | None:
             return readable(text)
         case str():
             return readable(cell)
-    return "".join(str(_value(part)) for part in cell)
+    # Text around a segmentation is a remark on it.
+    tokens = [part for part in cell if isinstance(part, Tokens)]
+    return "".join(str(_value(part)) for part in (tokens if len(tokens) == 1 else cell))

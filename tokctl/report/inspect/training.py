@@ -150,7 +150,10 @@ def merges_table(records: Sequence[MergeRecord], wanted: Container[str] = ()) ->
         columns.append(Column("count", right=True))
     if has_scores:
         least = 0 if longest <= _SHORT else _BESIDE + longest
-        columns += [Column("score", right=True), Column("≈", right=True, least=least)]
+        columns += [
+            Column("score", right=True),
+            Column("≈", right=True, least=least, field="decimal score"),
+        ]
     if stages:
         columns.append(Column("stage", right=True))
     by_language = any(merge.language is not None for merge in records)
@@ -216,12 +219,14 @@ def _state_blocks(
     )
     places = _fitting(words, limit)
     rows: list[list[Content]] = []
+    remarks = []
     for before, place in pairwise([-1, *places, len(words)]):
         if place - before > 1:
+            remarks.append(len(rows))
             rows.append(["", "", Span(f"… {plural(place - before - 1, 'word')}", "dim"), ""])
         if place < len(words):
             rows.append(_state_cells(words[place]))
-    yield Table(columns, rows, gap=1)
+    yield Table(columns, rows, gap=1, remarks=remarks)
     notes = [plural(len(words), "word")]
     if merge:
         changed = sum(word.changed for word in words)
@@ -349,7 +354,7 @@ def _pairs_table(shown: Sequence[PairCount]) -> Table:
         columns += [Column(name, right=True, least=_WIDE) for name in ("of left", "of right")]
         columns.append(Column("score", right=True, fold=True, least=_WIDE))
         columns.append(Column("score", right=True, fold=True, most=_WIDE - 1))
-        columns.append(Column("≈", right=True))
+        columns.append(Column("≈", right=True, field="decimal score"))
     columns.append(Column("merged at", right=True))
     rows: list[list[Content]] = []
     for pair in shown:
