@@ -52,7 +52,8 @@ def _tables(answer: Report) -> Iterator[tuple[str, Table]]:
             case Heading(text):
                 title = text
             case Paragraph(content):
-                title = str(_value(content))
+                parts = content if isinstance(content, list) else [content]
+                title = "".join(str(_value(part)) for part in parts)
             case Table():
                 yield title, block
 
