@@ -34,7 +34,7 @@ EXAMPLES = """Examples:
   tokctl recommend --held-out other.txt book.txt
   tokctl recommend --algo bpe/o200k,unigram/metaspace a.txt
   tokctl recommend --sample-size 100M --seed 1 corpus/
-  tokctl recommend -q a.txt | tail -n 1 | sh
+  tokctl recommend -q a.txt | grep '^tokctl train' | sh
 
 The command is the last line. Candidates are bpe/gpt2, bpe/cl100k,
 bpe/o200k, bpe/qwen2, unigram/cl100k, unigram/o200k and
