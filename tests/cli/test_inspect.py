@@ -33,7 +33,6 @@ def test_a_pipe_gets_what_a_terminal_shows(
         ["--word", "lowest"],
         ["--token", "low"],
         ["--check"],
-        [],
     ):
         piped = inspect(bpe, *question, environ={"NO_COLOR": ""}).out
         assert not any(line.endswith(" ") for line in piped.split("\n"))
@@ -42,6 +41,8 @@ def test_a_pipe_gets_what_a_terminal_shows(
         monkeypatch.setenv("COLUMNS", "40")
         assert max(map(len, inspect(bpe, *question).out.splitlines())) <= 40
         monkeypatch.delenv("COLUMNS")
+    assert inspect(bpe, terminal=True).out.startswith("╭─")
+    assert inspect(bpe).out.startswith(f"{bpe}\nformat      tokctl model file\n")
 
 
 def test_merges_on_a_terminal(wordpiece: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,7 +66,7 @@ def write(world: Console, answer: Report, form: str, *, pages: bool) -> None:
 
 
 def draw(world: Console, answer: Report, *, pages: bool) -> None:
-    """Write an answer to stdout for people: a terminal and a pipe get the same layout.
+    """Write an answer to stdout for people; a pipe gets a terminal's layout without frames.
 
     Args:
         world: the streams.
@@ -78,7 +78,7 @@ def draw(world: Console, answer: Report, *, pages: bool) -> None:
     terminal = world.stdout_is_terminal
     stream = StringIO()
     on = console(stream, color=world.wants_color(terminal), is_terminal=terminal)
-    show(answer, on)
+    show(answer, on, framed=terminal)
     # Rich fills the rows of tables with spaces up to the width of the last column.
     lines = (line.rstrip() for line in stream.getvalue().split("\n"))
     text = "\n".join(lines).encode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TextIO
 
 from rich import box
@@ -78,9 +79,18 @@ def console(stream: TextIO, *, color: bool, is_terminal: bool) -> Console:
     )
 
 
-def show(answer: Report, on: Console) -> None:
-    """Print the blocks of an answer; wide text wraps, wide tables are split."""
+def show(answer: Report, on: Console, *, framed: bool = True) -> None:
+    """Print the blocks of an answer; wide text wraps, wide tables are split.
+
+    Args:
+        answer: answer to print.
+        on: console to print on.
+        framed: whether to draw the frames of tables with a title; otherwise the title is a line.
+    """
     for block in answer.blocks():
+        if isinstance(block, Table) and block.title is not None and not framed:
+            on.print(Text(block.title, style="bold"))
+            block = replace(block, title=None)
         for part in _parts(block, on):
             on.print(part, soft_wrap=isinstance(block, Code))
 
@@ -126,7 +136,7 @@ def _apart(parts: Iterable[RenderableType]) -> Iterator[RenderableType]:
 
 
 def _framed(table: RichTable, title: str) -> Panel:
-    return Panel(table, title=Text(title), title_align="left", expand=False)
+    return Panel(table, title=Text(title), title_align="left")
 
 
 def _bullet(line: str, on: Console) -> Text:
