@@ -273,20 +273,20 @@ def _rule(texts: Sequence[TrainedText]) -> str:
 
 
 def metric_rows(comparison: Comparison, metrics: Iterable[Metric] = METRICS) -> list[Row]:
-    """Return one row per metric, in which the best figure has its verdict."""
-    rows: list[Row] = []
-    for metric in metrics:
-        best = comparison.best(metric)
-        cells: list[Cell] = [
-            Figure(
-                model.total.figures[metric.name],
-                metric.kind,
-                "best" if model.name in best else "",
-            )
-            for model in comparison.models
-        ]
-        rows.append((f"{metric.label} {'↓↑'[metric.higher_is_better]}", cells))
-    return rows
+    """Return one row per metric, with the figure of each model."""
+    return [
+        (
+            f"{metric.label} {'↓↑'[metric.higher_is_better]}",
+            [metric_figure(comparison, model, metric) for model in comparison.models],
+        )
+        for metric in metrics
+    ]
+
+
+def metric_figure(comparison: Comparison, model: ModelReport, metric: Metric) -> Figure:
+    """Return a model's figure over all texts; the best of all models has this verdict."""
+    verdict = "best" if model.name in comparison.best(metric) else ""
+    return Figure(model.total.figures[metric.name], metric.kind, verdict)
 
 
 #: Most texts with a row of their own; most texts named in a note.

@@ -76,5 +76,6 @@ def _value(cell: Content) -> str | float | None:
         case str():
             return readable(cell)
     # Text around a segmentation is a remark on it.
-    tokens = [part for part in cell if isinstance(part, Tokens)]
-    return "".join(str(_value(part)) for part in (tokens if len(tokens) == 1 else cell))
+    segmentations = [part for part in cell if isinstance(part, Tokens)]
+    parts = segmentations if len(segmentations) == 1 else cell
+    return "".join(str(_value(part)) for part in parts)

@@ -40,6 +40,7 @@ from tokctl.report.compare import (
     language_notes,
     language_rows,
     made_of,
+    metric_figure,
     metric_named,
     notes,
     opening,
@@ -56,23 +57,8 @@ if TYPE_CHECKING:
     from tokctl.model import Model
 
 
-@dataclass(frozen=True)
-class MetricCell:
-    """Cell of a table of metrics.
-
-    Attributes:
-        text: figure, as it is written everywhere.
-        best: whether the figure is the best of its row.
-        change: difference from the baseline, in words; empty if unknown.
-        verdict: `better`, `worse` or empty.
-        interval: interval of the figure, in words; empty if none was computed.
-    """
-
-    text: str
-    best: bool = False
-    change: str = ""
-    verdict: str = ""
-    interval: str = ""
+#: Figure, difference from the baseline (None for the baseline itself), and interval in words.
+MetricCell = tuple[Figure, Figure | None, str]
 
 
 def compare_page(
@@ -134,26 +120,22 @@ def compare_page(
 
 def metric_rows(comparison: Comparison) -> list[tuple[Metric, list[MetricCell]]]:
     """Return each metric with one cell per model."""
-    found = []
-    for metric in (*HEADLINE, *OTHER_WAYS):
-        best = comparison.best(metric)
-        cells = []
-        for model in comparison.models:
-            change = Figure(None)
-            if model.name != comparison.baseline:
-                change = difference(comparison, model, metric)
-            interval = interval_words(model, metric)
-            cells.append(
-                MetricCell(
-                    metric.written(model.total.figures[metric.name]),
-                    model.name in best,
-                    change.said if change.verdict else "",
-                    change.verdict if change.verdict in ("better", "worse") else "",
-                    "" if interval == "n/a" else interval,
+    return [
+        (
+            metric,
+            [
+                (
+                    metric_figure(comparison, model, metric),
+                    None
+                    if model.name == comparison.baseline
+                    else difference(comparison, model, metric),
+                    interval_words(model, metric),
                 )
-            )
-        found.append((metric, cells))
-    return found
+                for model in comparison.models
+            ],
+        )
+        for metric in (*HEADLINE, *OTHER_WAYS)
+    ]
 
 
 def sample_rows(comparison: Comparison, decks: Sequence[TokenCards]) -> list[dict[str, Any]]:
