@@ -65,9 +65,10 @@ def test_tables() -> None:
     assert advice[:2] == [["Recommendation"], ["fact", "value"]]
     assert curves[:2] == [
         ["Bytes per token on what is held out"],
-        ["vocabulary", "bpe/gpt2", "unigram/o200k"],
+        ["vocabulary", "bpe/gpt2", "unigram/o200k", "unigram/o200k verdict"],
     ]
-    assert all(float(cell) > 1 for row in curves[2:5] for cell in row[1:])
+    assert all(float(cell) > 1 for row in curves[2:5] for cell in row[1:3])
+    assert {row[3] for row in curves[2:5]} == {"best"}
     assert one[0] == ["The curve of unigram/o200k"]
     assert {len(row) for row in one[1:]} == {6}
 

@@ -142,10 +142,17 @@ def test_spreadsheets_have_every_digit_and_safe_text(hostile: Comparison) -> Non
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)
     tables = [list(csv.reader(table.splitlines())) for table in text.split("\n\n")]
     (metrics,) = [table for table in tables if table[0] == ["Metrics"]]
-    assert metrics[1] == ["metric", *(safe(found.name) for found in hostile.models)]
+    names = [safe(found.name) for found in hostile.models]
+    verdicts = [f"{name} verdict" for name in names]
+    assert metrics[1] == ["metric", *names, *(name for name in verdicts if name in metrics[1])]
     for metric, row in zip(HEADLINE, metrics[3:], strict=True):
         figures = [found.total.figures[metric.name] for found in hostile.models]
-        assert [float(cell) for cell in row[1:]] == figures
+        assert [float(cell) for cell in row[1:4]] == figures
+        best = {f"{safe(name)} verdict" for name in hostile.best(metric)}
+        assert {name for name, cell in zip(metrics[1], row, strict=True) if cell == "best"} == best
+    (differences,) = [table for table in tables if table[0][0].startswith("Against ")]
+    assert {cell for row in differences[2:] for cell in row[3:]} <= {"better", "worse", "equal", ""}
+    assert differences[1] == ["metric", *names[1:], *verdicts[1:]]
     assert all(len(row) == len(table[1]) for table in tables for row in table[1:])
 
 

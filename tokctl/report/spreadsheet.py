@@ -37,10 +37,7 @@ def spreadsheet(answer: Report) -> str:
         if len(tables) > 1:
             stream.write("\n" if number else "")
             writer.writerow([readable(title)])
-        writer.writerow([column.field or column.name for column in table.columns])
-        writer.writerows(
-            map(_value, row) for place, row in enumerate(table.rows) if place not in table.remarks
-        )
+        writer.writerows(_lines(table))
     return stream.getvalue()
 
 
@@ -56,6 +53,20 @@ def _tables(answer: Report) -> Iterator[tuple[str, Table]]:
                 title = "".join(str(_value(part)) for part in parts)
             case Table():
                 yield title, block
+
+
+def _lines(table: Table) -> Iterator[list[str | float | None]]:
+    """Yield the names of the columns, then the rows; verdicts are in columns at the end."""
+    rows = [row for place, row in enumerate(table.rows) if place not in table.remarks]
+    names = [column.field or column.name for column in table.columns]
+    judged = [place for place in range(len(names)) if any(_verdict(row[place]) for row in rows)]
+    yield [*names, *(f"{names[place]} verdict" for place in judged)]
+    for row in rows:
+        yield [*map(_value, row), *(_verdict(row[place]) for place in judged)]
+
+
+def _verdict(cell: Content) -> str:
+    return cell.verdict if isinstance(cell, Figure) else ""
 
 
 def _value(cell: Content) -> str | float | None:
