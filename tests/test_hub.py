@@ -72,7 +72,7 @@ def test_every_command_takes_it(cache: Path, tmp_path: Path) -> None:
     title = formats.named(origin["format"]).title
     assert facts["format"].startswith("huggingface") and title.startswith("Hugging Face ")
     shown = process("inspect", "hf:some-org/small", "--recipe", env=env).out.decode()
-    assert f"\norigin\t{title}, hf:some-org/small@{COMMIT}\n" in shown
+    assert f"\norigin     {title}, hf:some-org/small@{COMMIT}\n" in shown
     done = process("convert", "hf:some-org/small", env=env, cwd=tmp_path)
     assert (done.code, done.out, done.err) == (0, b"small.json\n", "")
     assert Tokenizer.load(tmp_path / "small.json").model.origin == tuple(origin.values())

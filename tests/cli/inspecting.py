@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import csv
+import json
+from io import StringIO
+from typing import Any, NamedTuple
 
 from tests.cli.run import tokctl
 
@@ -35,6 +38,16 @@ def printed(*arguments: str, **options: object) -> str:
     ran = inspect(*arguments, **options)  # type: ignore[arg-type]
     assert (ran.code, ran.err) == (0, "")
     return "".join(line.rstrip() + "\n" for line in ran.out.splitlines())
+
+
+def rows(*arguments: str, **options: object) -> list[list[str]]:
+    """The lines of an answer that is one table, as `--csv` gives them, without the names."""
+    return list(csv.reader(StringIO(printed(*arguments, "--csv", **options))))[1:]
+
+
+def told(*arguments: str, **options: object) -> Any:
+    """What `--json` gives."""
+    return json.loads(printed(*arguments, "--json", **options))
 
 
 def refused(*arguments: str, **options: object) -> str:

@@ -196,12 +196,10 @@ def test_residues_of_merging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     found = load_file("new.safetensors")["wte.weight"]
     assert found[new.token_to_id("abcd")].tolist() == rows[model.token_to_id("abcd")].tolist()
     assert new.encode("abcdabc").tokens == ["abcd", "a", "b", "c"]
-    said = tokctl("inspect", "new.json", "--token", "abc").out.decode().splitlines()
-    assert "removed\t5\t-\t1\t91" in said
-    word = tokctl("inspect", "new.json", "--word", "abc").out.decode().splitlines()
-    assert [row.split("\t")[:3] for row in word if row.startswith("residue")] == [
-        ["residue", "abc", "a b c"]
-    ]
+    (gone,) = json.loads(tokctl("inspect", "new.json", "--token", "abc", "--json").out)["removals"]
+    assert (gone["step"], gone["by"], gone["count"], gone["whole"]) == (5, None, 1, 91)
+    word = tokctl("inspect", "new.json", "--word", "abc", "--csv").out.decode()
+    assert ",abc taken apart; a residue: 1 of 91 occurrences outside longer tokens" in word
     fixed = (*line, "--keep-ids", "--residue-entropy", "0", "--json", "-o", "fixed.json")
     data = json.loads(tokctl(*fixed).out)
     assert data["residues"]["tokens"] == 1 and data["residues"]["judged"] == 5

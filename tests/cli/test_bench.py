@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import re
@@ -74,10 +75,13 @@ def test_other_ids_are_shown(models: dict[str, Path], text: Path, peers: dict[st
     done = tokctl("bench", models["bytes"], text, "--repeat", "1", "--validate")
     assert done.code == 1
     lines = done.out.decode().splitlines()
-    assert [line.split("\t")[0] for line in lines] == ["speed", "speed", "difference"]
-    assert lines[0].split("\t")[8:] == ["same", "own"]
-    assert lines[1].split("\t")[8:] == ["other", "huggingface"]
-    assert "gives other ids: a.txt, line " in lines[2]
+    assert lines[4].endswith("   own") and "differ" not in lines[4]
+    assert lines[5].endswith(" differ   huggingface")
+    assert "gives other ids: a.txt, line " in done.out.decode()
+    tables = tokctl("bench", models["bytes"], text, "--repeat", "1", "--csv").out.decode()
+    names, own, _other = csv.reader(tables.splitlines())
+    assert names == ["library", "first", "again", "min-max", "time", "ids", "file"]
+    assert (own[0].split()[0], own[4], own[6]) == ("tokctl", "1.0", "own")
     assert tokctl("bench", models["bytes"], text, "--repeat", "1").code == 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -49,19 +50,19 @@ def test_a_text_comes_back_and_each_line_is_its_own(model: str) -> None:
 
 
 def test_inspect_explains_superwords(model: str) -> None:
-    assert b"superwords\t" in tokctl("inspect", model).out
-    token = tokctl("inspect", model, "--token", " of the").out
-    assert b"kind\tsuperword" in token and "Ġof\tĠthe\tĠofĠthe".encode() in token
-    word = tokctl("inspect", model, "--word", " of the house").out.decode()
-    assert "words\t" in word and "step\t" in word
-    assert word.count("tokens\t") == len({line for line in word.split("\n") if "word\t" in line})
-    steps = tokctl("inspect", model, "--merges", "-1:").out
-    assert steps.split(b"\t")[3].decode() == Tokenizer.load(model).tokens[-1]
+    def told(*question: str) -> Any:
+        return orjson.loads(tokctl("inspect", model, *question, "--json").out)
+
+    assert told()["supermerges"] > 0
+    token = told("--token", " of the")
+    assert (token["kind"], token["merge"]["token"]) == ("superword", "ĠofĠthe")
+    assert any(word["joined"] for word in told("--word", " of the house")["words"])
+    (last,) = told("--merges", "-1:")["merges"]
+    assert last["token"] == Tokenizer.load(model).tokens[-1]
     tokenizer = Tokenizer.load(model)
     ids = tokenizer.encode_ids(TEXT)
     used = max(tokenizer.model.superword_ids, key=ids.count)
-    use = tokctl("inspect", model, "--token", f"#{used}", "text.txt").out.decode()
-    assert f"uses\t{ids.count(used)}\t" in use and used in ids
+    assert told("--token", f"#{used}", "text.txt")["text"]["uses"] == ids.count(used) > 0
 
 
 @pytest.mark.usefixtures("model")

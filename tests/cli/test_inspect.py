@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.cli.inspecting import printed
+from tests.cli.inspecting import inspect, printed, rows, told
 from tests.explain import models
 from tokctl import Tokenizer
 
 
 def test_merges(bpe: str, wordpiece: str) -> None:
-    assert printed(bpe, "--merges", ":2") == "1\te\ts\tes\t9\n2\tes\tt\test\t9\n"
-    assert printed(bpe, "--merges", "8:") == "8\tnew\test_\tnewest_\t6\n9\tlow\t_\tlow_\t5\n"
-    assert printed(bpe, "--merges", "9:99") == "9\tlow\t_\tlow_\t5\n"
-    assert printed(bpe, "--merges", "9") == "9\tlow\t_\tlow_\t5\n"
-    assert len(printed(bpe, "--merges", ":").splitlines()) == 9
-    assert printed(wordpiece, "--merges", "4") == "4\tl\t_o\tlo\t8\t1/8\t0.125\n"
+    assert rows(bpe, "--merges", ":2") == [["1", "e", "s", "es", "9"], ["2", "es", "t", "est", "9"]]
+    last = [["9", "low", "_", "low_", "5"]]
+    assert rows(bpe, "--merges", "8:") == [["8", "new", "est_", "newest_", "6"], *last]
+    assert rows(bpe, "--merges", "9:99") == rows(bpe, "--merges", "9") == last
+    assert len(rows(bpe, "--merges", ":")) == 9
+    assert printed(wordpiece, "--merges", "4:5", "--csv") == (
+        "step,left,right,token,count,score,decimal score\n"
+        "4,l,_o,lo,8,1/8,0.125\n"
+        "5,lo,_ng,long,1,1/8,0.125\n"
+    )
+
+
+def test_a_pipe_gets_what_a_terminal_shows(
+    bpe: str, toy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for question in (
+        ["--merges", ":"],
+        ["--state", "8", toy],
+        ["--word", "lowest"],
+        ["--token", "low"],
+        ["--check"],
+    ):
+        piped = inspect(bpe, *question, environ={"NO_COLOR": ""}).out
+        assert not any(line.endswith(" ") for line in piped.split("\n"))
+        monkeypatch.setenv("COLUMNS", "160")  # as wide as a pipe without COLUMNS
+        assert inspect(bpe, *question, terminal=True).out == piped
+        monkeypatch.setenv("COLUMNS", "40")
+        assert max(map(len, inspect(bpe, *question).out.splitlines())) <= 40
+        monkeypatch.delenv("COLUMNS")
+    assert inspect(bpe, terminal=True).out.startswith("╭─")
+    assert inspect(bpe).out.startswith(f"{bpe}\nformat      tokctl model file\n")
 
 
 def test_merges_on_a_terminal(wordpiece: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,14 +59,33 @@ def test_merges_on_a_terminal(wordpiece: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_state(bpe: str, toy: str) -> None:
-    final = "3\tw i d est_\n1\tlo n g e r _\n2\tlow e r _\n6\tnewest_\n5\tlow_\tlow _\n"
-    assert printed(bpe, "--state", "9", toy) == final
-    assert printed(bpe, "--state", "9", "-", stdin=models.TOY.encode()) == final
-    assert printed(bpe, "--state", "9", stdin=models.TOY.encode()) == final
-    assert printed("-m", bpe, "--state", "9", toy) == final
-    assert printed("--state", "9", toy, "-m", bpe, "--limit", "1") == "3\tw i d est_\n"
+    final = [
+        ["", "3", "w i d est_", ""],
+        ["", "1", "lo n g e r _", ""],
+        ["", "2", "low e r _", ""],
+        ["", "6", "newest_", ""],
+        ["*", "5", "low_", "low _"],
+    ]
+    assert rows(bpe, "--state", "9", toy) == final
+    assert rows(bpe, "--state", "9", "-", stdin=models.TOY.encode()) == final
+    assert rows(bpe, "--state", "9", stdin=models.TOY.encode()) == final
+    assert rows("-m", bpe, "--state", "9", toy) == final
+    # Up to half of the lines are of words that the step has changed.
+    assert rows("--state", "9", toy, "-m", bpe, "--limit", "2") == [final[0], final[-1]]
     # Each file is a text of its own.
-    assert printed(bpe, "--state", "0", toy, toy).startswith("10\tl o w _\n4\tl o w e r _\n")
+    assert rows(bpe, "--state", "0", toy, toy)[:2] == [
+        ["", "10", "l o w _", ""],
+        ["", "4", "l o w e r _", ""],
+    ]
+
+
+def test_csv_has_all_rows(bpe: str) -> None:
+    text = " ".join(f"{'low' * n}" for n in range(1, 50)).encode()
+    assert len(rows(bpe, "--state", "9", stdin=text)) == 49
+    assert len(rows(bpe, "--state", "9", "--limit", "3", stdin=text)) == 3
+    assert "… 19 words" in printed(bpe, "--state", "9", stdin=text)
+    longest = rows(bpe, "--state", "9", stdin=b"low" * 90)[0]
+    assert longest[2].split() == ["low"] * 89 + ["low_"]
 
 
 def test_state_on_a_terminal(bpe: str, toy: str) -> None:
@@ -63,32 +106,34 @@ def test_state_on_a_terminal(bpe: str, toy: str) -> None:
         "* 6 [newest_]  was new│est_\n"
         "5 words; 1 changed by this step, marked * and [ ]; --limit 5 shows all\n"
     )
-    assert printed(bpe, "--state", "0", "-", stdin=b"low").startswith("1\tl o w _")
+    assert rows(bpe, "--state", "0", "-", stdin=b"low") == [["", "1", "l o w _", ""]]
 
 
 def test_word(bpe: str, bert: str) -> None:
-    assert printed(bpe, "--word", "newé") == (
-        "word\tnewé\n"
-        "symbols\tn e w é _\n"
-        "step\t6\tn e\tne\t6\tne w é _\n"
-        "step\t7\tne w\tnew\t6\tnew é _\n"
-        "rest\tnew é\té is not in the alphabet\n"
-        "rest\té _\té is not in the alphabet\n"
-        "tokens\tnew é _\n"
+    (word,) = told(bpe, "--word", "newé")["words"]
+    assert word["symbols"] == ["n", "e", "w", "é", "_"]
+    assert [(step["merge"]["step"], step["state"]) for step in word["steps"]] == [
+        (6, ["ne", "w", "é", "_"]),
+        (7, ["new", "é", "_"]),
+    ]
+    assert [(rest["left"], rest["reason"], rest["lacks"]) for rest in word["not_merged"]] == [
+        ("new", "unknown", ["é"]),
+        ("é", "unknown", ["é"]),
+    ]
+    assert "not merged: new + é  é is not in the alphabet\n" in printed(bpe, "--word", "newé")
+    assert printed(bert, "--word", "lowtests aé", "--csv") == (
+        "lowtests  low ##t ##e ##sts\n"
+        "piece,note\n"
+        'low,"no token: lowtests, …, lowte, lowt"\n'
+        '##t,"no token: ##tests, …, ##tes, ##te"\n'
+        '##e,"no token: ##ests, ##est, ##es"\n'
+        "##sts,nothing longer is left\n"
+        "\n"
+        "aé  [UNK]\n"
+        "piece,note\n"
+        "a,no token: aé\n"
     )
-    assert printed(bert, "--word", "lowtests aé") == (
-        "word\tlowtests\n"
-        "match\tlow\tlow\tno token: lowtests, …, lowte, lowt\n"
-        "match\tt\t##t\tno token: ##tests, …, ##tes, ##te\n"
-        "match\te\t##e\tno token: ##ests, ##est, ##es\n"
-        "match\tsts\t##sts\tnothing longer is left\n"
-        "tokens\tlow ##t ##e ##sts\n"
-        "word\taé\n"
-        "match\ta\ta\tno token: aé\n"
-        "unknown\tnothing fits the rest, é: the whole word is unknown\n"
-        "tokens\t[UNK]\n"
-    )
-    assert printed(bert, "--word", " ") == ""
+    assert told(bert, "--word", " ")["words"] == []
 
 
 def test_word_on_a_terminal(bpe: str, bert: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,17 +163,14 @@ def test_word_on_a_terminal(bpe: str, bert: str, monkeypatch: pytest.MonkeyPatch
 
 
 def test_token(bpe: str) -> None:
-    expected = (
-        "token\tlow\n"
-        "id\t16\n"
-        "bytes\t6c6f77\n"
-        "kind\tmerged\n"
-        "merge\t4\tl\to\tlo\t8\n"
-        "merge\t5\tlo\tw\tlow\t7\n"
-        "use\t9\t_\tleft\tlow_\n"
-    )
-    assert printed(bpe, "--token", "low") == expected
-    assert printed(bpe, "--token", "#16") == expected
+    token = told(bpe, "--token", "low")
+    assert (token["token"], token["id"], token["kind"]) == ("low", 16, "merged")
+    assert [(merge["step"], merge["token"], merge["count"]) for merge in token["merges"]] == [
+        (4, "lo", 8),
+        (5, "low", 7),
+    ]
+    assert told(bpe, "--token", "#16") == token
+    assert rows(bpe, "--token", "low") == [["9", "low", "_", "low_"]]
 
 
 def test_token_on_a_terminal(bpe: str, wordpiece: str) -> None:
@@ -157,9 +199,9 @@ def test_a_number_that_is_a_token_stays_one(tmp_path: Path) -> None:
     counts = {"#1": 3, "1": 2}
     recipe = models.CHARACTERS
     Tokenizer.train_on_counts(counts, vocab_size=9, recipe=recipe).save(path)
-    assert printed(str(path), "--token", "#1").startswith("token\t#1\nid\t3\n")
-    assert printed(str(path), "--token", "1").startswith("token\t1\nid\t2\n")
-    assert printed(str(path), "--token", "#2").startswith("token\t1\nid\t2\n")
+    assert printed(str(path), "--token", "#1").startswith("#1  id 3, ")
+    assert printed(str(path), "--token", "1").startswith("1  id 2, ")
+    assert printed(str(path), "--token", "#2").startswith("1  id 2, ")
 
 
 def test_what_a_terminal_obeys_is_escaped(tmp_path: Path) -> None:
@@ -167,9 +209,9 @@ def test_what_a_terminal_obeys_is_escaped(tmp_path: Path) -> None:
     counts = {"\x1b[31m\t\u202e": 2}
     recipe = models.CHARACTERS
     Tokenizer.train_on_counts(counts, vocab_size=30, recipe=recipe).save(path)
-    for terminal in (False, True):
+    for form in ([], ["--csv"]):
         for question in (["--merges", ":"], ["--word", "\x1b[31m"], []):
-            out = printed(str(path), *question, terminal=terminal)
+            out = printed(str(path), *question, *form)
             assert "\x1b" not in out
             assert "\u202e" not in out
     assert "\\x1b" in printed(str(path), "--word", "\x1b[31m")
@@ -183,7 +225,7 @@ def test_a_mark_that_combines_stands_on_a_circle(tmp_path: Path) -> None:
         "symbols",
         "e│◌\u0301",
     ]
-    assert "◌" not in printed(str(path), "--word", "e\u0301")
+    assert "◌" not in rows(str(path), "--word", "e\u0301")[0][2]
 
 
 @pytest.mark.parametrize("columns", ["60", "100"])
@@ -211,6 +253,4 @@ def test_a_token_of_a_thousand_levels(tmp_path: Path) -> None:
     shown = printed(str(path), "--token", last, terminal=True)
     assert "(1,100 long)" in shown
     assert len(shown) < 20_000
-    assert printed(str(path), "--token", last).count("\nmerge\t") == 1099
-    data = json.loads(printed(str(path), "--token", last, "--json"))
-    assert len(data["merges"]) == 1099
+    assert len(told(str(path), "--token", last)["merges"]) == 1099

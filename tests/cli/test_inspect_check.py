@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Models
-from tests.cli.inspecting import inspect, printed, refused
+from tests.cli.inspecting import inspect, printed, refused, told
 from tests.explain.health.sick import CHARACTERS, byte_level_model, merging
 from tokctl import Tokenizer
 from tokctl.analysis.health import CHECKS
@@ -36,23 +36,31 @@ def sick(tmp_path: Path) -> str:
 
 def test_a_healthy_model(healthy: str) -> None:
     lines = printed(healthy, "--check", "--fail-on", "info").splitlines()
-    assert lines[0] == f"model\t{healthy}\t6"
-    assert lines[-1].startswith("verdict\tpassed\t0 errors, 0 warnings, 0 notes, ")
-    assert "passed\tunreachable-by-encoding\t0\t5\ttokens\t0" in lines
-    assert "not made\tnever-used\tit needs a text" in lines
-    names = [line.split("\t")[1] for line in lines[1:-1]]
-    assert sorted(names) == sorted(CHECKS)
+    assert lines[0] == f"Health of {healthy}"
+    assert lines[-2].startswith("Verdict: ✓ passed; 0 errors, 0 warnings, 0 notes, ")
+    data = told(healthy, "--check")
+    passed = {one["name"]: one for one in data["passed"]}
+    assert passed["unreachable-by-encoding"]["count"] == 0
+    assert passed["unreachable-by-encoding"]["of"] == 5
+    not_made = {one["name"]: one["reason"] for one in data["not_made"]}
+    assert not_made["never-used"] == "it needs a text"
+    assert sorted([*passed, *not_made]) == sorted(CHECKS)
 
 
 def test_a_sick_model(sick: str) -> None:
     ran = inspect(sick, "--check")
     assert (ran.code, ran.err) == (0, "")
-    lines = ran.out.splitlines()
-    assert lines[1] == "error\tno-unknown-token\t1\t1\tmodels\t0"
-    assert lines[2] == "warning\tunreachable-by-pre-tokenizer\t1\t6\ttokens\t0"
-    assert lines[3] == "example\tunreachable-by-pre-tokenizer\t5\t12\t3132\t"
-    assert lines[4] == "warning\tmerges-without-effect\t1\t2\tmerges\t0"
-    assert lines[5] == "example\tmerges-without-effect\t5\t12\t3132\tstep 2: 1 + 2"
+    heads = [line for line in ran.out.splitlines() if line.startswith(("✗", "!", "·"))]
+    assert heads == [
+        "✗ error     no-unknown-token  1 of 1 models",
+        "! warning   unreachable-by-pre-tokenizer  1 of 6 tokens",
+        "! warning   merges-without-effect  1 of 2 merges",
+    ]
+    findings = told(sick, "--check")["findings"]
+    assert [one["examples"] for one in findings[1:]] == [
+        [{"id": 5, "token": "12", "bytes": "3132", "note": ""}],
+        [{"id": 5, "token": "12", "bytes": "3132", "note": "step 2: 1 + 2"}],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -77,14 +85,15 @@ def test_fail_on_what_is_less_bad(models: Models) -> None:
 def test_a_text(healthy: str) -> None:
     Path("a.txt").write_text("abab")
     lines = printed(healthy, "--check", "a.txt").splitlines()
-    assert lines[1] == "texts\t1\t4\t2"
-    assert "info\tnever-used\t4\t5\ttokens\t0" in lines
+    assert lines[1] == "on 1 text: 4 bytes, 2 tokens"
+    assert "· info      never-used  4 of 5 tokens" in lines
     piped = printed(healthy, "--check", "a.txt", "-", stdin=b"abc").splitlines()
-    assert piped[1] == "texts\t2\t7\t3"
+    assert piped[1] == "on 2 texts: 7 bytes, 3 tokens"
     # Nothing is read that is not named.
-    assert "texts" not in printed(healthy, "--check", stdin=b"abc")
+    assert told(healthy, "--check", stdin=b"abc")["texts"] is None
     Path("b.txt").write_text("xyab")
-    assert "warning\tunknown-in-text\t2\t3\t" in printed("-m", healthy, "--check", "b.txt")
+    shown = printed("-m", healthy, "--check", "b.txt")
+    assert "! warning   unknown-in-text  2 of 3 " in shown
 
 
 def test_json(sick: str) -> None:
@@ -101,9 +110,8 @@ def test_json(sick: str) -> None:
 
 def test_limit(models: Models) -> None:
     model = str(models["bytes"])
-    few = printed(model, "--check", "--limit", "2").splitlines()
-    examples = [line.split("\t")[1] for line in few if line.startswith("example")]
-    assert max(map(examples.count, examples)) == 2
+    few = told(model, "--check", "--limit", "2")["findings"]
+    assert max(len(one["examples"]) for one in few) == 2
     all_ = json.loads(printed(model, "--check", "--json", "--limit", "1000"))
     assert all(len(one["examples"]) == one["count"] for one in all_["findings"])
 
@@ -115,15 +123,15 @@ def test_embeddings(tmp_path: Path) -> None:
     words = [first + second for first in "abcdefghij" for second in "abcdefghij"]
     tokenizer = byte_level_model(words)
     tokenizer.save(model := str(tmp_path / "model.json"))
-    lines = printed(model, "--check").splitlines()
     reason = "it needs the embeddings of a language model (--embeddings)"
-    assert f"not made\tunder-trained\t{reason}" in lines
+    assert f"under-trained: {reason}\n" in printed(model, "--check")
     numbers = numpy.random.default_rng(1)
     rows = numbers.normal(size=(2, tokenizer.vocab_size, 32)).astype("f4")
     file = str(tmp_path / "model.safetensors")
     save_file({"wte.weight": rows[0], "lm_head.weight": rows[1]}, file)
-    lines = printed(model, "--check", "--embeddings", file).splitlines()
-    assert "passed\tunder-trained\t0\t100\ttokens\t0" in lines
+    data = told(model, "--check", "--embeddings", file)
+    (passed,) = [one for one in data["passed"] if one["name"] == "under-trained"]
+    assert (passed["count"], passed["of"]) == (0, 100)
     id_ = tokenizer.token_to_id("ef")
     rows[0, id_] = 0
     save_file({"in": rows[0], "lm_head.weight": rows[1]}, file)
@@ -133,8 +141,8 @@ def test_embeddings(tmp_path: Path) -> None:
         "error: --fail-on warning: warning under-trained (1)\n"
         "hint: --fail-on says how serious a finding has to be\n",
     )
-    assert "warning\tunder-trained\t1\t100\ttokens\t0" in ran.out.splitlines()
-    assert f"example\tunder-trained\t{id_}\tef\t6566\t0" in ran.out.splitlines()
+    assert "! warning   under-trained  1 of 100 tokens" in ran.out.splitlines()
+    assert f"#{id_} ef (0)" in ran.out
     data = json.loads(printed(model, "--check", "--embeddings", file, "--tensor", "in", "--json"))
     assert data["findings"][0]["detail"].startswith("L2 norm in in below ")
     assert "has no tensor 'x'" in refused(model, "--check", "--embeddings", file, "--tensor", "x")
@@ -190,7 +198,6 @@ def test_hostile_tokens_are_shown_safely(tmp_path: Path) -> None:
         assert ran.code == 0
         assert not {"\x1b", "\u202e"} & set(ran.out)
         assert "[bold]" in ran.out
-    assert all(1 < line.count("\t") < 7 for line in ran.out.splitlines())
 
 
 def test_bytes_are_shown_where_the_spelling_hides_them(tmp_path: Path) -> None:
@@ -201,4 +208,5 @@ def test_bytes_are_shown_where_the_spelling_hides_them(tmp_path: Path) -> None:
 
 
 def test_the_summary_tells_of_it(healthy: str) -> None:
-    assert printed(healthy).splitlines()[-1] == "more checks\t--check, with a text or without"
+    shown = printed(healthy).splitlines()[-1]
+    assert shown == "more checks         --check, with a text or without"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.inspecting import inspect
+from tests.cli.inspecting import inspect, rows, told
 from tokctl import Tokenizer
 from tokctl.sources.corpora import corpus_path
 
@@ -22,7 +22,13 @@ def model() -> str:
 def test_a_state_of_counted_words(model: str) -> None:
     words = str(corpus_path("slides-hug"))
     assert inspect(model, "--state", "0", words, "--word-counts").out == (
-        "10\th ##u ##g\n5\tp ##u ##g\n12\tp ##u ##n\n4\tb ##u ##n\n5\th ##u ##g ##s\n"
+        "Before the first merge\n"
+        "  10 h│##u│##g\n"
+        "   5 p│##u│##g\n"
+        "  12 p│##u│##n\n"
+        "   4 b│##u│##n\n"
+        "   5 h│##u│##g│##s\n"
+        "5 words\n"
     )
     # The same as of a text that has each word so often.
     Path("hug.txt").write_text(" ".join(f"{word} " * count for word, count in HUG.items()))
@@ -33,19 +39,18 @@ def test_a_state_of_counted_words(model: str) -> None:
 
 
 def test_the_slides_erratum(model: str) -> None:
-    ran = inspect(model, "--pairs", "2", str(corpus_path("slides-hug")), "--word-counts")
-    rows = [line.split("\t") for line in ran.out.splitlines()]
-    scores = {(row[0], row[1]): row[-2] for row in rows}
+    found = told(model, "--pairs", "2", str(corpus_path("slides-hug")), "--word-counts")["pairs"]
+    scores = {(pair["left"], pair["right"]): pair["exact_score"] for pair in found}
     # The slides give (hu, ##g) 1/15 and take it; (hu, ##gs) has that.
-    assert rows[0][:2] == ["hu", "##gs"]
+    assert [found[0]["left"], found[0]["right"]] == ["hu", "##gs"]
     assert scores["hu", "##gs"] == "1/15"
     assert scores["hu", "##g"] == "2/45"
     assert scores["##u", "##n"] == "1/21"
 
 
 def test_from_stdin(model: str) -> None:
-    ran = inspect(model, "--state", "0", "-", "--word-counts", stdin=b"hug\t3\n")
-    assert ran.out == "3\th ##u ##g\n"
+    words = rows(model, "--state", "0", "-", "--word-counts", stdin=b"hug\t3\n")
+    assert words == [["", "3", "h ##u ##g", ""]]
 
 
 @pytest.mark.parametrize(

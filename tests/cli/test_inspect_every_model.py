@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import accumulate, combinations
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
-from tests.cli.inspecting import inspect, printed, refused
+from tests.cli.inspecting import inspect, printed, refused, rows, told
 from tests.conftest import shared_file
 from tests.explain.every import NAMES, RECIPES, TEXT, model
 from tokctl import Tokenizer
@@ -50,26 +51,38 @@ ABOUT_TEXTS = ("--state", "--pairs", "--use", "--gap")
 
 def ask_everything(
     path: str, columns: int = 60, questions: Sequence[list[str]] = QUESTIONS
-) -> dict[str, str]:
-    """The plain answers; checks that each other form has one, too."""
-    answers = {}
+) -> None:
+    """Check that each question has an answer in each form, or in none."""
     for question in questions:
         asked = inspect(path, *question, stdin=TEXT.encode())
         assert "should not have happened" not in asked.err, asked.err
         assert (asked.code, bool(asked.err)) in ((0, False), (2, True))
-        as_json = inspect(path, *question, "--json", stdin=TEXT.encode())
-        assert as_json.code == asked.code
+        as_json, as_csv = (
+            inspect(path, *question, form, stdin=TEXT.encode()) for form in ("--json", "--csv")
+        )
+        assert as_json.code == as_csv.code == asked.code
         if asked.code:
             assert "\nhint: " in asked.err, asked.err
             continue
         json.loads(as_json.out)
+        assert_is_tables(as_csv.out)
         if question[:1] and question[0] in ABOUT_TEXTS:
             question = [*question, "-"]
         shown = inspect(path, *question, stdin=TEXT.encode(), terminal=True)
         assert (shown.code, shown.err) == (0, "")
         assert max(map(cell_len, shown.out.splitlines()), default=0) <= columns
-        answers[" ".join(question)] = asked.out
-    return answers
+
+
+def assert_is_tables(text: str) -> None:
+    """Each table has rows as long as its line of names, which are all different."""
+    tables = [list(csv.reader(table.splitlines())) for table in text.split("\n\n")]
+    for table in tables if text else []:
+        title = table[0] if len(tables) > 1 else []
+        names, *rows = table[bool(title) :]
+        assert len(title) < 2
+        assert len(set(names)) == len(names)
+        assert {len(row) for row in rows} <= {len(names)}
+        assert not title or title[0]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -77,12 +90,12 @@ def test_every_question(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("COLUMNS", "60")
     path = tmp_path / "m.json"
     model(name).save(path)
-    answers = ask_everything(str(path))
+    ask_everything(str(path))
     recipe = model(name).recipe
-    for label, parts in (("normalized", recipe.normalizers), ("split", recipe.pre_tokenizers)):
-        lines = [line for line in answers["--recipe"].splitlines() if line.startswith(label)]
-        assert len(lines) == len(parts) or (label, len(lines)) == ("split", 1)
-    assert all(len(line) < 300 for line in answers["--recipe"].splitlines())
+    # A label stands on the first of its lines.
+    labels = list(accumulate((row[0] for row in rows(str(path), "--recipe")), lambda a, b: b or a))
+    assert labels.count("normalized") == len(recipe.normalizers)
+    assert labels.count("split") == (len(recipe.pre_tokenizers) or 1)
 
 
 @pytest.mark.parametrize(
@@ -142,13 +155,13 @@ def test_word_of_a_unigram_model(paths: dict[str, str], monkeypatch: pytest.Monk
     scores = dict(
         zip(model("default unigram").tokens, model("default unigram").model.scores, strict=True)
     )
-    lines = printed(path, "--word", "lowΩ").splitlines()
-    assert lines[:2] == ["word\t▁lowΩ", f"piece\t▁low\t▁low\t{scores['▁low']:.4f}"]
     penalty = min(score for token, score in scores.items() if token != "<unk>") - 10
-    assert lines[2] == f"piece\tΩ\t-\t{penalty:.4f}"
-    assert lines[3] == f"total\t{scores['▁low'] + penalty:.4f}\t0.99"
-    assert lines[-1] == "tokens\t▁low <unk>"
-    assert all(line.startswith("other\t") for line in lines[4:-1])
+    (word,) = told(path, "--word", "lowΩ")["words"]
+    assert word["tokens"] == ["▁low", "<unk>"]
+    best, *others = word["paths"]
+    assert [piece["score"] for piece in best["pieces"]] == [scores["▁low"], penalty]
+    assert best["score"] == scores["▁low"] + penalty
+    assert best["probability"] == pytest.approx(0.99, abs=0.01) and others
     monkeypatch.setenv("COLUMNS", "60")
     shown = printed(path, "--word", "lowΩ", terminal=True)
     assert "no piece: the penalty" in shown
@@ -159,13 +172,9 @@ def test_token_of_a_unigram_model(paths: dict[str, str]) -> None:
     path = saved(paths, "default unigram")
     worth = model("default unigram").token_history("▁low").piece_score
     assert worth is not None and worth.gain is not None and worth.instead is not None
-    lines = printed(path, "--token", "▁low").splitlines()
-    assert lines[3] == "kind\tpiece"
-    assert lines[4] == f"score\t{worth.score:.4f}"
-    assert lines[5].startswith("probability\t0.0")
-    assert lines[6] == f"place\t{worth.place}\t{worth.pieces}"
-    instead = " ".join(str(piece.token) for piece in worth.instead.pieces)
-    assert lines[7:] == [f"without\t{worth.gain:.4f}\t{instead}"]
+    token = told(path, "--token", "▁low")
+    assert (token["kind"], token["worth"]["score"]) == ("piece", worth.score)
+    assert (token["worth"]["place"], token["worth"]["pieces"]) == (worth.place, worth.pieces)
     shown = printed(path, "--token", " low", terminal=True)
     assert f"Dropping it would cost {worth.gain:.4f} nats each time it is taken." in shown
 
@@ -177,16 +186,14 @@ def test_rounds(tmp_path: Path) -> None:
     tokenizer.save(path)
     rounds = tokenizer.model.rounds
     assert len(rounds) > 3
-    lines = printed(path, "--rounds").splitlines()
-    heads = [line.split("\t") for line in lines if line.startswith("round\t")]
-    assert [int(head[1]) for head in heads] == list(range(1, len(rounds) + 1))
-    assert [int(head[2]) for head in heads] == [found.pieces for found in rounds]
-    examples = [line for line in lines if line.startswith("dropped\t")]
-    assert len(examples) == sum(len(found.examples) for found in rounds)
+    table = rows(path, "--rounds")
+    assert [int(row[0]) for row in table] == list(range(1, len(rounds) + 1))
+    assert [int(row[1]) for row in table] == [found.pieces for found in rounds]
+    assert [float(row[2]) for row in table] == [found.objective for found in rounds]
     data = json.loads(printed(path, "--rounds", "--json"))
     assert [found["objective"] for found in data["rounds"]] == [r.objective for r in rounds]
     piece, loss = rounds[0].examples[0]
-    assert f"dropped\t1\t{piece}\t{loss:.4g}" in lines
+    assert data["rounds"][0]["examples"][0] == {"piece": piece, "loss": loss}
     shown = printed(path, "--rounds", terminal=True)
     curve = shown.splitlines()[3 : 3 + len(rounds)]
     assert [line.split()[0] for line in curve] == [str(n) for n in range(1, len(rounds) + 1)]
@@ -225,29 +232,29 @@ def test_what_a_model_does_not_have(paths: dict[str, str]) -> None:
 
 def test_words_that_are_looked_up(paths: dict[str, str]) -> None:
     assert printed(saved(paths, "default word"), "--word", "the unseen") == (
-        "word\tthe\nlookup\tthe\tthe\t6\ntokens\tthe\n"
-        "word\tunseen\nlookup\tunseen\t-\tnone of the "
-        f"{model('default word').vocab_size - 1} words that have a token\ntokens\t[UNK]\n"
+        "the  the\nthe  counted 6 times\n\nunseen  [UNK]\nunseen  unknown: none of the "
+        f"{model('default word').vocab_size - 1} words that have a token\n"
     )
 
 
 def test_whole_words_ranks_bytes_and_added_tokens(paths: dict[str, str]) -> None:
     assert printed(saved(paths, "llama3"), "--word", "low") == (
-        "word\tlow\nwhole\tit is a token, and stays whole: no merge is tried\ntokens\tlow\n"
+        "low  low\n  it is a token, and stays whole: no merge is tried\n"
     )
     out = printed(saved(paths, "llama2"), "--word", "Ω")
-    assert "bytes\tΩ\t<0xCE> <0xA9>\nsymbols\t▁ <0xCE> <0xA9>\n" in out
-    out = printed(saved(paths, "ranks"), "--word", "lowx")
-    assert "\nrank\t" in out
-    assert "rest\tlow x\tno token is spelled so\n" in out
+    assert "Ω has no token  <0xCE>│<0xA9>\n  symbols         ▁│<0xCE>│<0xA9>\n" in out
+    path = saved(paths, "ranks")
+    assert told(path, "--word", "lowx")["words"][0]["ranked"]
+    assert "not merged: low + x  no token is spelled so\n" in printed(path, "--word", "lowx")
     assert printed(saved(paths, "added tokens"), "--word", "X<x>") == (
-        "word\tx\nsymbols\tx\ntokens\tx\n"
-        "word\t<x>\nadded\t<x>\tfound always, in the text as given, with the white space on the "
-        "left\ntokens\t<x>\n"
+        "x  x\n  symbols  x\n\n"
+        "<x>  <x>\n  an added token, found always, in the text as given, with the white space on "
+        "the left, before the model segments\n"
     )
-    assert printed(saved(paths, "bert"), "--word", "É").startswith("normalized\te\nword\te\n")
+    assert printed(saved(paths, "bert"), "--word", "É").startswith("normalized  e\n\ne  e\n")
 
 
 @pytest.mark.parametrize("name", [name for name in RECIPES if RECIPES[name].byte_fallback])
 def test_a_byte_token_stands_for_its_byte(name: str, paths: dict[str, str]) -> None:
-    assert "bytes\t41\nkind\tbyte\n" in printed(saved(paths, name), "--token", "<0x41>")
+    token = told(saved(paths, name), "--token", "<0x41>")
+    assert (token["kind"], token["stands_for"]) == ("byte", {"text": "A"})

@@ -5,79 +5,71 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.inspecting import printed, refused
+from tests.cli.inspecting import printed, refused, rows
 from tests.explain import models
 from tokctl import Tokenizer
 
 
 def test_summary(bpe: str) -> None:
     out = printed(bpe)
-    assert out == (
-        f"model\t{bpe}\n"
-        "format\ttokctl model file\n"
-        "algorithm\tBPE, recipe notebook-bpe\n"
-        "vocabulary\t21 ids, 9 merges\n"
-        "special\tnone\n"
-        "split\twhitespace (words between white space, which is dropped)\n"
-        "symbols\tcharacters, the symbol _ after each word\n"
-        "merged\tthe pair with the highest count; of equals the one seen first, rewritten words "
-        "moved to the end (rewritten-last)\n"
-        "encoded\tmerges by rank, the earliest learned first\n"
-        "unknown\tan error: there is no unknown token\n"
-        "elsewhere\tHugging Face refuses it: without an unknown token it drops characters that "
-        "have no token, in silence\n"
-        "trained on\t1 document, 26 bytes, sha256 ffed6e441951…\n"
-        "counted\t17 pre-tokens, 5 distinct\n"
-        "asked for\t21 ids\n"
+    facts = {line[:12].strip(): line[12:] for line in out.splitlines()[1:14]}
+    assert facts == {
+        "format": "tokctl model file",
+        "algorithm": "BPE, recipe notebook-bpe",
+        "vocabulary": "21 ids, 9 merges",
+        "special": "none",
+        "split": "whitespace (words between white space, which is dropped)",
+        "symbols": "characters, the symbol _ after each word",
+        "merged": "the pair with the highest count; of equals the one seen first, rewritten words "
+        "moved to the end (rewritten-last)",
+        "encoded": "merges by rank, the earliest learned first",
+        "unknown": "an error: there is no unknown token",
+        "elsewhere": "Hugging Face refuses it: without an unknown token it drops characters that "
+        "have no token, in silence",
+        "trained on": "1 document, 26 bytes, sha256 ffed6e441951…",
+        "counted": "17 pre-tokens, 5 distinct",
+        "asked for": "21 ids",
+    }
+    bar = "█" * 30
+    assert f"\ntokens by content\nletters          20  {bar}\nthe word marker   1  ██\n" in out
+    assert "\nlongest tokens, in characters\n6  newest_\n3  est\n3  est_\n" in out
+    assert printed(bpe, "--csv").endswith(
         "\n"
-        "tokens by origin\nspecial\t0\nalphabet\t12\nmerged\t9\n"
-        "\n"
-        "tokens by place in the word\nbefore the word end\t17\nword end\t4\n"
-        "\n"
-        "tokens by content\nletters\t20\nthe word marker\t1\n"
-        "\n"
-        "tokens by script\nLatin\t20\nnone\t1\n"
-        "\n"
-        "tokens by length in characters\n0\t1\n1\t11\n2\t3\n3\t5\n6\t1\n"
-        "\n"
-        "longest tokens (characters)\n"
-        "newest_\t6\nest\t3\nest_\t3\nlow\t3\nnew\t3\nlow_\t3\nes\t2\nlo\t2\n"
-        "\n"
-        "first merges\n"
-        "1\te\ts\tes\t9\n2\tes\tt\test\t9\n3\test\t_\test_\t9\n4\tl\to\tlo\t8\n"
-        "5\tlo\tw\tlow\t7\n6\tn\te\tne\t6\n7\tne\tw\tnew\t6\n8\tnew\test_\tnewest_\t6\n"
-        "\n"
-        "last merges\n9\tlow\t_\tlow_\t5\n"
+        "last merges\n"
+        "step,left,right,token,count\n"
+        "9,low,_,low_,5\n"
         "\n"
         "checks\n"
-        "unreachable tokens\tnone\n"
-        "duplicates\tnone\n"
-        "holes in ids\tnone: 0 to 20, checked when the file was read\n"
-        "texts with two tokens\t2, one with _ and one without\n"
-        "tokens made twice\tnone\n"
-        "more checks\t--check, with a text or without\n"
+        "fact,value\n"
+        "unreachable tokens,none\n"
+        "duplicates,none\n"
+        'holes in ids,"none: 0 to 20, checked when the file was read"\n'
+        'texts with two tokens,"2, one with _ and one without"\n'
+        "tokens made twice,none\n"
+        'more checks,"--check, with a text or without"\n'
     )
-    terminal = printed(bpe, terminal=True)
-    assert "tokens by length in characters" in terminal
-    assert "\x1b" not in terminal
 
 
 def test_recipe(bpe: str) -> None:
     assert printed(bpe, "--recipe") == (
-        "recipe\tnotebook-bpe\n"
-        "format\ttokctl model file\n"
-        "algorithm\tbpe\n"
-        "split\twhitespace (words between white space, which is dropped)\n"
-        "symbols\tcharacters, the symbol _ after each word\n"
-        "merged\tthe pair with the highest count; of equals the one seen first, rewritten words "
-        "moved to the end (rewritten-last)\n"
-        "encoded\tmerges by rank, the earliest learned first\n"
-        "unknown\tan error: there is no unknown token\n"
-        "special\tnone\n"
-        "trained on\t1 document, 26 bytes, sha256 ffed6e441951…\n"
-        "counted\t17 pre-tokens, 5 distinct\n"
-        "asked for\t21 ids\n"
+        "recipe      notebook-bpe\n"
+        "format      tokctl model file\n"
+        "algorithm   bpe\n"
+        "split       whitespace (words between white space, which is dropped)\n"
+        "symbols     characters, the symbol _ after each word\n"
+        "merged      the pair with the highest count; of equals the one seen first, rewritten "
+        "words moved to the end (rewritten-last)\n"
+        "encoded     merges by rank, the earliest learned first\n"
+        "unknown     an error: there is no unknown token\n"
+        "special     none\n"
+        "trained on  1 document, 26 bytes, sha256 ffed6e441951…\n"
+        "counted     17 pre-tokens, 5 distinct\n"
+        "asked for   21 ids\n"
     )
+    assert rows(bpe, "--recipe")[:2] == [
+        ["recipe", "notebook-bpe"],
+        ["format", "tokctl model file"],
+    ]
     (line,) = printed(bpe, "--recipe", "--json").splitlines()
     assert json.loads(line) == models.NOTEBOOK_BPE.to_dict() | {
         "normalizers": [],
@@ -146,7 +138,7 @@ def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     data = json.loads(printed(str(path), "--word", "a\udcff", "--json"))
     assert data["word"] == {"bytes": "Yf8="}
     assert data["words"][-1]["tokens"] == ["ÿ"]
-    assert printed(str(path), "--state", "0", stdin=b"\xff").startswith("1\tÿ\n")
+    assert rows(str(path), "--state", "0", stdin=b"\xff") == [["", "1", "ÿ", ""]]
 
 
 def test_text_that_a_character_model_cannot_read(bpe: str) -> None:
@@ -154,15 +146,15 @@ def test_text_that_a_character_model_cannot_read(bpe: str) -> None:
         "error: stdin: line 1, byte 4 is not UTF-8, and this model reads characters\n"
         "hint: use --errors replace to put U+FFFD in its place, or a byte-level model\n"
     )
-    out = printed(bpe, "--state", "1", "--errors", "replace", stdin=b"low \xff")
-    assert out == "1\tl o w _\n1\t\ufffd _\n"
+    words = rows(bpe, "--state", "1", "--errors", "replace", stdin=b"low \xff")
+    assert words == [["", "1", "l o w _", ""], ["", "1", "\ufffd _", ""]]
 
 
 def test_the_models_name_can_come_from_the_environment(bpe: str, wordpiece: str) -> None:
     environ = {"TOKCTL_MODEL": bpe}
-    assert printed("--merges", "1", environ=environ) == "1\te\ts\tes\t9\n"
-    assert printed("--state", "0", environ=environ, stdin=b"low") == "1\tl o w _\n"
-    assert printed(wordpiece, "--merges", "1", environ=environ).startswith("1\t_n\t_g")
+    assert rows("--merges", "1", environ=environ) == [["1", "e", "s", "es", "9"]]
+    assert rows("--state", "0", environ=environ, stdin=b"low") == [["", "1", "l o w _", ""]]
+    assert rows(wordpiece, "--merges", "1", environ=environ)[0][:3] == ["1", "_n", "_g"]
     assert refused(wordpiece, "--state", "1", environ=environ) == (
         f"error: can't tell whether '{wordpiece}' is the model or the text: $TOKCTL_MODEL is set, "
         "too\n"
@@ -217,8 +209,8 @@ def test_treasure_island(treasure_island: Path, tmp_path: Path) -> None:
         [treasure_island], vocab_size=2000, recipe=models.RECIPES["start"][0]
     )
     tokenizer.save(path)
-    out = printed(str(path), "--state", str(len(tokenizer.merges)), str(treasure_island))
+    words = rows(str(path), "--state", str(len(tokenizer.merges)), str(treasure_island))
     assert tokenizer.model.training is not None
-    counts = [int(line.split("\t")[0]) for line in out.splitlines()]
+    counts = [int(word[1]) for word in words]
     assert len(counts) == tokenizer.model.training.distinct_pre_tokens
     assert sum(counts) == tokenizer.model.training.pre_tokens

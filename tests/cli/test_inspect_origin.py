@@ -25,11 +25,12 @@ def converted(models: Models, origin: ImportedFrom | None) -> None:
 @pytest.mark.parametrize("question", [(), ("--recipe",)])
 def test_a_file_that_was_converted_shows_both(models: Models, question: tuple[str, ...]) -> None:
     converted(models, ImportedFrom("tiktoken", "cl100k\t_base"))
-    lines = tokctl("inspect", "m.json", *question).out.decode().splitlines()
-    assert lines[1:4] == [
-        "format\ttokctl model file",
-        "origin\ttiktoken ranks, cl100k\\t_base",
-        "companions\ta/b\\x1b.txt, chat_template.jinja",
+    lines = tokctl("inspect", "m.json", *question, "--csv").out.decode().splitlines()
+    lines = lines[lines.index("fact,value") + 1 :]
+    assert lines[bool(question) :][:3] == [
+        "format,tokctl model file",
+        'origin,"tiktoken ranks, cl100k\\t_base"',
+        'companions,"a/b\\x1b.txt, chat_template.jinja"',
     ]
     data = json.loads(tokctl("inspect", "m.json", *question, "--json").out)
     assert data["format"] == "tokctl"
@@ -51,13 +52,14 @@ def test_on_a_terminal(models: Models, columns: int, monkeypatch: pytest.MonkeyP
 
 def test_a_format_that_only_a_later_tokctl_knows(models: Models) -> None:
     converted(models, ImportedFrom("holograms"))
-    assert "\norigin\tholograms\n" in tokctl("inspect", "m.json").out.decode()
+    assert "\norigin      holograms\n" in tokctl("inspect", "m.json").out.decode()
 
 
 def test_an_origin_that_says_nothing_new_is_not_shown(models: Models) -> None:
     Tokenizer.load(models["bytes"]).save("m.json", "huggingface")
     shown = tokctl("inspect", "m.json").out.decode()
-    assert "\nformat\tHugging Face tokenizer.json\nalgorithm\t" in shown
+    assert "\nformat      Hugging Face tokenizer.json\n" in shown
+    assert "\norigin " not in shown
     data = json.loads(tokctl("inspect", "m.json", "--json").out)
     assert data["origin"] == {"format": "huggingface", "name": ""}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.inspecting import inspect, printed, refused
+from tests.cli.inspecting import inspect, printed, refused, rows, told
 from tests.conftest import shared_file
 from tests.explain import models
 from tokctl import Tokenizer
@@ -22,14 +22,18 @@ def island(tmp_path: Path, treasure_island: Path) -> str:
 
 
 def test_pairs(bpe: str, wordpiece: str, toy: str) -> None:
-    lines = printed(bpe, "--pairs", "0", toy).splitlines()
-    assert lines[:4] == ["e\ts\t9\t1", "s\tt\t9\t-", "t\t_\t9\t-", "l\to\t8\t4"]
-    assert len(lines) == 17
-    assert printed(bpe, "--pairs", "0", "--limit", "2", toy) == "e\ts\t9\t1\ns\tt\t9\t-\n"
-    assert printed(bpe, "--pairs", "0", stdin=models.TOY.encode()).splitlines() == lines
-    assert printed(wordpiece, "--pairs", "0", toy).splitlines()[:2] == [
-        "_n\t_g\t1\t1\t1\t1\t1\t1",
-        "w\t_i\t3\t2\t3\t3\t1/3\t0.3333",
+    found = rows(bpe, "--pairs", "0", toy)
+    assert found[:3] == [
+        ["*", "e", "s", "9", "1"],
+        ["", "s", "t", "9", "never"],
+        ["", "t", "_", "9", "never"],
+    ]
+    assert len(found) == 17
+    assert rows(bpe, "--pairs", "0", "--limit", "2", toy) == found[:2]
+    assert rows(bpe, "--pairs", "0", stdin=models.TOY.encode()) == found
+    assert rows(wordpiece, "--pairs", "0", toy)[:2] == [
+        ["*", "_n", "_g", "1", "1", "1", "1", "1.0", "1"],
+        ["", "w", "_i", "3", "3", "3", "1/3", str(1 / 3), "2"],
     ]
     data = json.loads(printed(wordpiece, "--pairs", "1", toy, "--limit", "1", "--json"))
     assert data == {
@@ -76,17 +80,15 @@ def test_pairs_on_a_terminal(bpe: str, wordpiece: str, monkeypatch: pytest.Monke
 
 
 def test_pairs_before_and_after_all_there_is(bpe: str) -> None:
-    assert printed(bpe, "--pairs", "9", stdin=b"low") == ""
+    assert printed(bpe, "--pairs", "9", "--csv", stdin=b"low") == ""
     assert "0 pairs" in printed(bpe, "--pairs", "9", "-", stdin=b"low", terminal=True)
     assert refused(bpe, "--pairs", "10", stdin=b"low").startswith("error: there is no step 10")
 
 
 def test_the_words_of_a_token(bpe: str, toy: str) -> None:
-    plain = printed(bpe, "--token", "low", toy)
-    assert plain.startswith(printed(bpe, "--token", "low"))
-    assert plain.splitlines()[-2:] == ["uses\t2\t10\t13\t37", "word\t2\t2\tlower\tlow e r _"]
+    assert "word,tokens\n2,lower,low e r _\n" in printed(bpe, "--token", "low", toy, "--csv")
     never = printed(bpe, "--token", "es", toy)
-    assert never.splitlines()[-1] == "uses\t0\t-\t13\t37"
+    assert "Never used in the text, which has 37 tokens." in never
     out = printed(bpe, "--token", "e", "-", stdin=b"were lower", terminal=True)
     assert "Used 3 times in the text, " in out
     assert "1, 2 each  were   w│e│r│e│_\n" in out
@@ -110,30 +112,26 @@ def test_the_words_of_a_token(bpe: str, toy: str) -> None:
 
 
 def test_the_words_of_a_token_in_a_book(island: str, treasure_island: Path) -> None:
-    lines = printed(island, "--token", " sea", str(treasure_island), "--limit", "3").splitlines()
-    words = [line.split("\t") for line in lines if line.startswith("word\t")]
+    found = told(island, "--token", " sea", str(treasure_island), "--limit", "3")["text"]
+    words = found["words"]
     assert len(words) == 3
-    assert [int(word[1]) for word in words] == sorted((int(w[1]) for w in words), reverse=True)
-    assert all(word[4].split(" ")[0] == "Ġsea" for word in words)
-    (uses,) = [line.split("\t") for line in lines if line.startswith("uses\t")]
+    counts = [word["count"] for word in words]
+    assert counts == sorted(counts, reverse=True)
+    assert all(word["tokens"][0] == "Ġsea" for word in words)
     ids = Tokenizer.load(island).encode(treasure_island.read_bytes()).ids
-    assert int(uses[1]) == ids.count(Tokenizer.load(island).vocabulary["Ġsea"])
-    assert int(uses[4]) == len(ids)
+    assert found["uses"] == ids.count(Tokenizer.load(island).vocabulary["Ġsea"])
+    assert found["tokens"] == len(ids)
     out = printed(island, "--token", " sea", str(treasure_island), "--limit", "1", terminal=True)
     assert " more words: --limit " in out
 
 
 def test_use(bpe: str, toy: str) -> None:
-    lines = printed(bpe, "--use", toy).splitlines()
-    assert lines[:5] == ["tokens\t37", "unknown\t0", "emittable\t21", "used\t13", "never\t8"]
-    assert lines[5] == "frequent\tnewest_\t6"
-    assert [line for line in lines if line.startswith("place\t")] == [
-        "place\tbefore the word end\t17\t9\t20",
-        "place\tword end\t4\t4\t17",
-    ]
-    assert "script\tLatin\t20\t12\t34" in lines
-    few = printed(bpe, "--use", toy, "--limit", "1").splitlines()
-    assert sum(line.split("\t")[0] in ("frequent", "rarest", "unused") for line in few) == 3
+    tables = printed(bpe, "--use", toy, "--csv")
+    assert (
+        "\nby script\ngroup,tokens,used,share used,uses,share of uses\nLatin,20,12,0.6," in tables
+    )
+    few = told(bpe, "--use", toy, "--limit", "1")
+    assert [len(few[name]) for name in ("frequent", "rarest", "never")] == [1, 1, 1]
     data = json.loads(printed(bpe, "--use", toy, "--json"))
     assert data["scripts"]["Latin"] == {"tokens": 20, "used": 12, "uses": 34}
     assert data["frequent"][0] == {"token": "newest_", "uses": 6}
@@ -144,7 +142,6 @@ def test_use(bpe: str, toy: str) -> None:
 
 
 def test_use_of_nothing(bpe: str) -> None:
-    assert printed(bpe, "--use", stdin=b"").startswith("tokens\t0\nunknown\t0\n")
     out = printed(bpe, "--use", "-", stdin=b"", terminal=True)
     assert out.startswith("0 tokens; the text uses 0 of the 21 that it could: 0.0%.\n")
 
@@ -154,16 +151,13 @@ def test_nbest(tmp_path: Path) -> None:
     Tokenizer.train_on_counts(
         {"▁low": 9, "▁lower": 4, "▁newer": 3}, vocab_size=20, algorithm="unigram"
     ).save(path)
-    three = printed(path, "--word", "lower", "--nbest", "3").splitlines()
-    one = printed(path, "--word", "lower", "--nbest", "1").splitlines()
-    assert [line.split("\t")[0] for line in one].count("other") == 0
-    assert [line.split("\t")[0] for line in three].count("other") == 2
-    shares = [float(line.split("\t")[-1]) for line in three if line.startswith(("total", "other"))]
+    (one,), (three,) = (
+        told(path, "--word", "lower", "--nbest", number)["words"] for number in ("1", "3")
+    )
+    assert [len(word["paths"]) for word in (one, three)] == [1, 3]
+    shares = [path["probability"] for path in three["paths"]]
     assert shares == sorted(shares, reverse=True)
     assert 0 < sum(shares) <= 1.0001
-    data = json.loads(printed(path, "--word", "lower", "--nbest", "3", "--json"))
-    (word,) = data["words"]
-    assert [path["probability"] for path in word["paths"]] == pytest.approx(shares, abs=1e-4)
     out = printed(path, "--word", "lower", "--nbest", "2", terminal=True)
     assert "of all ways to write it, by probability\n" in out
     assert "All other ways together have " in out
@@ -184,16 +178,17 @@ def test_what_is_refused(bpe: str, toy: str) -> None:
     )
     assert refused(bpe, "--use", terminal=True).startswith("error: there is no text")
     assert refused(bpe, "--use", stdin=b"\xff").startswith("error: stdin: line 1, byte 0")
-    assert printed(bpe, "--use", "--errors", "replace", stdin=b"\xff").startswith("tokens\t2\n")
+    assert told(bpe, "--use", "--errors", "replace", stdin=b"\xff")["tokens"] == 2
 
 
 def test_merges_of(bpe: str, wordpiece: str) -> None:
-    assert printed(bpe, "--merges-of", "low") == "5\tlo\tw\tlow\t7\n9\tlow\t_\tlow_\t5\n"
-    assert printed(bpe, "--merges-of", "low", "--merges", "6:") == "9\tlow\t_\tlow_\t5\n"
-    assert printed(bpe, "--merges-of", "low", "--limit", "1") == "5\tlo\tw\tlow\t7\n"
-    assert printed(bpe, "--merges-of", "g") == ""
-    assert printed(bpe, "--merges", "-2:") == "8\tnew\test_\tnewest_\t6\n9\tlow\t_\tlow_\t5\n"
-    assert printed(bpe, "--merges", "-99:") == printed(bpe, "--merges", ":")
+    both = [["5", "lo", "w", "low", "7"], ["9", "low", "_", "low_", "5"]]
+    assert rows(bpe, "--merges-of", "low") == both
+    assert rows(bpe, "--merges-of", "low", "--merges", "6:") == both[1:]
+    assert rows(bpe, "--merges-of", "low", "--limit", "1") == both[:1]
+    assert rows(bpe, "--merges-of", "g") == []
+    assert rows(bpe, "--merges", "-2:") == rows(bpe, "--merges", "8:9")
+    assert rows(bpe, "--merges", "-99:") == rows(bpe, "--merges", ":")
     out = printed(bpe, "--merges-of", "*ow", "--limit", "1", terminal=True)
     assert out.splitlines()[-2:] == [
         "1 step of 9; --limit 2 shows all 2 that were asked for; of 2 tokens whose text",
@@ -231,5 +226,5 @@ def test_lines_fit_the_terminal(
 @pytest.mark.parametrize("blank", [b"", b"\n \n"])
 def test_a_text_without_words_is_told(bpe: str, question: str, blank: bytes) -> None:
     note = "note: the text is empty or blank: it has no words to show\n"
-    assert inspect(bpe, question, "1", stdin=blank) == (0, "", note)
-    assert inspect(bpe, question, "1", "-q", stdin=blank) == (0, "", "")
+    assert inspect(bpe, question, "1", "--csv", stdin=blank).err == note
+    assert inspect(bpe, question, "1", "-q", stdin=blank).err == ""

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.cli.inspecting import printed
+from tests.cli.inspecting import printed, rows, told
 from tests.cli.run import Result, tokctl
 from tokctl import Tokenizer
 from tokctl.analysis.replay import MergeReplay
@@ -45,6 +45,11 @@ def row(text: str, label: str) -> str:
     return next(line for line in text.splitlines() if line.startswith(label))[len(label) :].strip()
 
 
+def fact(label: str) -> str:
+    """What the recipe says under a label."""
+    return dict(rows("m.json", "--recipe"))[label]
+
+
 def merges(*steps: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = orjson.loads(inspected("--merges", *(steps or (":",)), "--json"))[
         "merges"
@@ -78,14 +83,12 @@ def test_each_merge_tells_its_stage() -> None:
     stages()
     history = merges()
     assert [one["stage"] for one in history] == [1] * 24 + [2] * 10
-    lines = inspected("--merges", ":").splitlines()
-    assert [line.split("\t")[5:] for line in lines] == [["1"]] * 24 + [["2"]] * 10
+    assert [line[5:] for line in rows("m.json", "--merges", ":")] == [["1"]] * 24 + [["2"]] * 10
     last = history[-1]["token"]
-    merged = [line.split("\t") for line in inspected("--token", last).splitlines()]
-    assert [fields[-1] for fields in merged if fields[0] == "merge"][-1] == "2"
+    assert told("m.json", "--token", last)["merges"][-1]["stage"] == 2
     text = Tokenizer.load("m.json").decode([289])
-    steps = [line.split("\t") for line in inspected("--word", text).splitlines()]
-    assert {fields[5] for fields in steps if fields[0] == "step"} == {"1", "2"}
+    words = told("m.json", "--word", text)["words"]
+    assert {step["merge"]["stage"] for word in words for step in word["steps"]} == {1, 2}
     shown = inspected("--token", last, terminal=True)
     assert ", stage 2" in shown and "stage 1" not in shown
 
@@ -118,15 +121,15 @@ def test_ids_that_were_kept_tell_no_stage() -> None:
 
 def test_the_recipe_tells_what_lines_are() -> None:
     stages()
-    assert "split\tlines (every line on its own, with its line feed)" in inspected("--recipe")
+    said = [row[1] for row in rows("m.json", "--recipe")]
+    assert "lines (every line on its own, with its line feed)" in said
 
 
 def test_the_recipe_tells_how_superwords_are_made() -> None:
     made("-a", "boundless", "--vocab", "300", "a.txt")
-    said = inspected("--recipe")
-    assert row(said, "merged").endswith("; a pair of whole words (a supermerge) where it is more "
+    assert fact("merged").endswith("; a pair of whole words (a supermerge) where it is more "
                                         "frequent")  # fmt: skip
-    assert row(said, "encoded").endswith("that are one token each, by their supermerges")
+    assert fact("encoded").endswith("that are one token each, by their supermerges")
 
 
 def test_the_recipe_tells_how_languages_took_turns() -> None:
@@ -135,13 +138,12 @@ def test_the_recipe_tells_how_languages_took_turns() -> None:
         "en, sw: the one whose text costs the most tokens per byte chooses, by the counts of its "
     )
     text += "own"
-    assert row(inspected("--recipe"), "languages\t") == text
-    assert f"languages\t{text}" in inspected()
+    assert fact("languages") == text
     languages(
         *("--lang-dev", "en=a.txt", "--lang-dev", "sw=b.txt", "--global-merges", "5"),
         *("--parity", "window", "--parity-window", "7", "--parity-target", "sw=2.5"),
     )
-    assert row(inspected("--recipe"), "languages\t") == (
+    assert fact("languages") == (
         "en, sw: the one whose development text costs the most tokens (times its target: sw 5/2) "
         "chooses, by the counts of its own; not if it chose over 2 times its equal share of the "
         "last 7 merges; the first 5 merges by the counts of all"

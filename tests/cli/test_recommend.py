@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,42 +35,48 @@ def run(*arguments: str, **world: object) -> Result:
     return tokctl("recommend", "-q", *arguments, **world)  # type: ignore[arg-type]
 
 
-def records(done: Result) -> dict[str, list[list[str]]]:
+def told(*arguments: str, **world: object) -> Any:
+    """What `--json` gives; the advice as a table of subjects."""
+    done = run("--json", *arguments, **world)
     assert (done.code, done.err) == (0, "")
-    found: dict[str, list[list[str]]] = {}
-    for line in done.out.decode().splitlines():
-        kind, *rest = line.split("\t")
-        found.setdefault(kind, []).append(rest)
-    return found
+    found = json.loads(done.out)
+    return found | {"advice": {one["subject"]: one["text"] for one in found["advice"]}}
 
 
-def test_records() -> None:
-    found = records(run(*SMALL, "a.txt"))
-    assert list(found) == [
-        "vocabulary", "candidate", "coverage", "corpus", "advice", "curve", "command",
-    ]  # fmt: skip
-    assert found["vocabulary"] == [["1000"]]
-    assert found["candidate"] == [["unigram/o200k"]]
-    size = Path("a.txt").stat().st_size
-    ((documents, read, used, training, measured),) = found["corpus"]
-    assert (documents, read, used) == ("1", str(size), str(size))
-    assert int(training) + int(measured) == size
-    assert [subject for subject, _ in found["advice"]] == [
+def test_facts() -> None:
+    found = told(*SMALL, "a.txt")
+    assert (found["vocab_size"], found["candidate"]) == (1000, "unigram/o200k")
+    size, corpus = Path("a.txt").stat().st_size, found["corpus"]
+    assert (corpus["documents"], corpus["bytes"], corpus["sampled_bytes"]) == (1, size, None)
+    assert corpus["training_bytes"] + corpus["held_out_bytes"] == size
+    assert list(found["advice"]) == [
         "vocabulary size", "algorithm", "pre-tokenizer", "numbers", "coverage", "evidence",
     ]  # fmt: skip
-    assert {row[0] for row in found["curve"]} == {"bpe/gpt2", "unigram/o200k"}
-    (((command,),)) = found["command"]
+    assert [curve["candidate"] for curve in found["curves"]] == ["bpe/gpt2", "unigram/o200k"]
+    command = found["command"]
     assert command.startswith("tokctl train --algo unigram --normalize none --pretokenize o200k ")
     assert command.endswith(" --vocab 1000 a.txt")
-    costs = records(run(*SMALL, "--params", "1M", "a.txt"))
-    assert [subject for subject, _ in costs["advice"]][1] == "embeddings"
-    assert all(len(row) == 8 for row in costs["curve"])
+    assert list(told(*SMALL, "--params", "1M", "a.txt")["advice"])[1] == "embeddings"
+
+
+def test_tables() -> None:
+    tables = run(*SMALL, "--csv", "--params", "1M", "a.txt").out.decode().split("\n\n")
+    advice, curves, one = (list(csv.reader(table.splitlines())) for table in tables)
+    assert advice[:2] == [["Recommendation"], ["fact", "value"]]
+    assert curves[:2] == [
+        ["Bytes per token on what is held out"],
+        ["vocabulary", "bpe/gpt2", "unigram/o200k", "unigram/o200k verdict"],
+    ]
+    assert all(float(cell) > 1 for row in curves[2:5] for cell in row[1:3])
+    assert {row[3] for row in curves[2:5]} == {"best"}
+    assert one[0] == ["The curve of unigram/o200k"]
+    assert {len(row) for row in one[1:]} == {6}
 
 
 def test_every_sentence_has_a_figure() -> None:
     for params in ((), ("--params", "1M")):
-        found = records(run(*SMALL, *params, "a.txt"))
-        assert all(any(char.isdigit() for char in sentence) for _, sentence in found["advice"])
+        advice = told(*SMALL, *params, "a.txt")["advice"]
+        assert all(any(char.isdigit() for char in sentence) for sentence in advice.values())
 
 
 def test_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +123,7 @@ def test_the_options_make_the_candidate(name: str) -> None:
 def test_the_command_works_when_it_is_pasted(name: str, tmp_path: Path) -> None:
     Path("a.txt").rename(name)
     named = ("--", name) if name.startswith("-") else (name,)
-    (((command,),)) = records(run(*SMALL, *named))["command"]
+    command = run(*SMALL, *named).out.decode().splitlines()[-1]
     bin_ = tmp_path / "bin"
     bin_.mkdir()
     (bin_ / "tokctl").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m tokctl "$@"\n')
@@ -132,8 +140,7 @@ def test_the_command_reads_as_this_one_did(folder: Path) -> None:
     (folder / "many" / "b.jsonl").write_text(documents)
     (folder / "many" / "c.txt").write_text("not this")
     options = ("--text-field", "body", "--include", "*.jsonl")
-    found = records(run("--algo", "bpe/gpt2", "--vocab", "400", *options, "many"))
-    (((command,),)) = found["command"]
+    command = told("--algo", "bpe/gpt2", "--vocab", "400", *options, "many")["command"]
     assert command.endswith(" --vocab 400 --text-field body --include '*.jsonl' many")
     assert shlex.split(command)[0] == "tokctl"
     assert tokctl(*shlex.split(command)[1:], "-q").code == 0
@@ -141,17 +148,16 @@ def test_the_command_reads_as_this_one_did(folder: Path) -> None:
 
 def test_stdin() -> None:
     data = Path("a.txt").read_bytes()
-    (((command,),)) = records(run(*SMALL, stdin=data))["command"]
+    command = run(*SMALL, stdin=data).out.decode().splitlines()[-1]
     assert command.endswith(" -")
 
 
 def test_a_text_that_is_too_short() -> None:
     from tokctl.sources.corpora import corpus_path
 
-    done = run(str(corpus_path("sample")))
-    found = records(done)
-    assert "command" not in found and "vocabulary" not in found
-    ((subject, sentence),) = found["advice"]
+    found = told(str(corpus_path("sample")))
+    assert found["command"] is None and found["vocab_size"] is None
+    ((subject, sentence),) = found["advice"].items()
     assert subject == "vocabulary size"
     assert sentence.startswith("The text is too short to tell")
     assert "The largest size that all candidates reach is 1," in sentence
@@ -160,9 +166,8 @@ def test_a_text_that_is_too_short() -> None:
 
 
 def test_a_sample_is_told() -> None:
-    found = records(run(*SMALL, "--sample-size", "150K", "a.txt"))
-    ((_, read, used, *_),) = found["corpus"]
-    assert int(used) <= 150 * 1024 < int(read)
+    corpus = told(*SMALL, "--sample-size", "150K", "a.txt")["corpus"]
+    assert corpus["sampled_bytes"] <= 150 * 1024 < corpus["bytes"]
     shown = run(*SMALL, "--sample-size", "150K", "a.txt", stdout_is_terminal=True).out.decode()
     assert "pieces chosen at random" in " ".join(shown.split())
 
@@ -172,14 +177,13 @@ def test_a_sample_that_is_too_short(folder: Path) -> None:
 
     story = corpus_path("sample").read_bytes()
     (folder / "stories.txt").write_bytes(story * 4)
-    ((_, sentence),) = records(run("--sample-size", "100K", "stories.txt"))["advice"]
+    (sentence,) = told("--sample-size", "100K", "stories.txt")["advice"].values()
     assert sentence.startswith("The sample is too short to tell")
     assert sentence.endswith("Take a larger one (--sample-size).")
 
 
 def test_a_continuation_mark_is_no_punctuation_and_no_character() -> None:
-    found = records(run("--algo", "wordpiece", "--vocab", "400", "a.txt"))
-    advice = dict(found["advice"])
+    advice = told("--algo", "wordpiece", "--vocab", "400", "a.txt")["advice"]
     assert "symbols" in advice["coverage"] and "characters an id" not in advice["coverage"]
     assert advice["pre-tokenizer"].endswith(
         "bert. 0.0% of its tokens join letters with punctuation or line ends."

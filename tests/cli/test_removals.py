@@ -48,6 +48,12 @@ def shown(*arguments: str) -> str:
     return done.out.decode()
 
 
+def removals(text: str) -> list[dict[str, Any]]:
+    """The removals that a text's words go through."""
+    words = orjson.loads(shown("--word", text, "--json"))["words"]
+    return [step["removal"] for word in words for step in word["steps"] if step["removal"]]
+
+
 def test_a_training_says_how_many_tokens_it_removed() -> None:
     said = trained("--algo", "picky")
     facts = orjson.loads(shown("--json"))
@@ -71,12 +77,11 @@ def test_a_removed_token_says_why() -> None:
     trained("--algo", "picky", "--threshold", "0.7")
     step, _, count, whole = next(row for row in events()["removals"] if row[1] == SIZE)
     name = events()["removed"][0]
-    lines = [line.split("\t") for line in shown("--token", name).splitlines()]
-    assert ["id", "-"] in lines and ["kind", "removed"] in lines
-    found = [line for line in lines if line[0] == "removed"]
-    assert [found[0][1], *found[0][3:]] == [str(step), str(count), str(whole)]
     data = orjson.loads(shown("--token", name, "--json"))
-    assert data["id"] is None and data["removals"][0]["whole"] == whole
+    assert data["id"] is None and data["kind"] == "removed"
+    first = data["removals"][0]
+    assert (first["step"], first["count"], first["whole"]) == (step, count, whole)
+    assert "no id, removed" in shown("--token", name)
     assert "was removed, so no text is split into it" in refused(
         "inspect", "m.json", "--token", name, "a.txt"
     )
@@ -84,16 +89,13 @@ def test_a_removed_token_says_why() -> None:
 
 def test_a_word_shows_removals_among_its_steps() -> None:
     trained("--algo", "picky", "--threshold", "0.7")
-    lines = [line.split("\t") for line in shown("--word", TEXT[:900].decode()).splitlines()]
-    removed = [line for line in lines if line[0] == "removed"]
-    assert removed and all("IoS" in line[4] for line in removed)
+    removed = removals(TEXT[:900].decode())
+    assert removed and not any(one["scaffold"] for one in removed)
+    assert " taken apart" in shown("--word", TEXT[:900].decode())
     trained("--algo", "scaffold")
     removed = events()["removed"]
     assert removed
-    lines = [
-        line.split("\t") for line in shown("--word", removed[-1].replace("Ġ", " ")).splitlines()
-    ]
-    assert any(line[0] == "scaffold" for line in lines)
+    assert any(one["scaffold"] for one in removals(removed[-1].replace("Ġ", " ")))
 
 
 def test_a_model_of_superwords_explains_its_removals() -> None:
@@ -102,24 +104,24 @@ def test_a_model_of_superwords_explains_its_removals() -> None:
     removed = events()["removed"]
     assert f"removed     {len(removed)} tokens" in said and "superwords  " in said
     assert facts["removed"] == len(removed) > 0 and facts["supermerges"] > 0
-    assert "to bytes" in shown("--recipe") and "from an IoS of 0.7" in shown()
+    assert "to bytes" in shown("--recipe") and "from an IoS of 0.7" in shown("--csv")
     first = facts["first_supermerges"][0]["step"]
     assert first == facts["merges"] + 1 == len(events()["merges"]) + 1
-    assert shown("--merges", f"{first}:{first}").split("\t")[0] == str(first)
+    assert shown("--merges", f"{first}:{first}", "--csv").split("\n")[1].startswith(f"{first},")
     _, number, count, whole = events()["removals"][0]
     assert number >= SIZE
-    lines = [line.split("\t") for line in shown("--token", removed[number - SIZE]).splitlines()]
-    assert ["kind", "removed"] in lines
-    assert [str(count), str(whole)] in [line[3:] for line in lines if line[0] == "removed"]
+    gone = orjson.loads(shown("--token", removed[number - SIZE], "--json"))
+    assert gone["kind"] == "removed"
+    assert (count, whole) in [(one["count"], one["whole"]) for one in gone["removals"]]
     superword = Tokenizer.load("m.json").tokens[-1].replace("Ġ", " ")
-    tree = [line.split("\t") for line in shown("--token", superword).splitlines()]
-    assert ["kind", "superword"] in tree
-    steps = [int(line[1]) for line in tree if line[0] == "merge"]
+    token = orjson.loads(shown("--token", superword, "--json"))
+    assert token["kind"] == "superword"
+    steps = [merge["step"] for merge in token["merges"]]
     assert steps == sorted(steps) and steps[0] < first <= steps[-1]
-    lines = [line.split("\t") for line in shown("--word", TEXT[:3000].decode()).splitlines()]
-    apart = [line for line in lines if line[0] == "removed"]
-    assert apart and all(len(part) == 1 for line in apart for part in line[3].split(" "))
-    assert any(line[0] == "words" for line in lines)
+    words = orjson.loads(shown("--word", TEXT[:3000].decode(), "--json"))["words"]
+    apart = [step for word in words for step in word["steps"] if step.get("removal")]
+    assert apart and all(len(part) == 1 for step in apart for part in step["parts"])
+    assert any(word.get("joined") for word in words)
 
 
 @pytest.mark.parametrize(

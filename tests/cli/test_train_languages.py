@@ -87,15 +87,16 @@ def test_inspect_says_who_chose_a_merge() -> None:
     assert tokctl("train", "-q", *ALL.split(), "--vocab", "290", "--global-merges", "2").code == 0
     record = Tokenizer.load("en.bpe.json").model.parity
     assert record is not None
-    rows = tokctl("inspect", "en.bpe.json", "--merges", "1:6").out.decode().splitlines()
-    chosen = [record.language_of(rank) or "-" for rank in range(6)]
-    assert [row.split("\t")[-1] for row in rows] == chosen
+    rows = tokctl("inspect", "en.bpe.json", "--merges", "1:6", "--csv").out.decode().splitlines()
+    chosen = [record.language_of(rank) or "all" for rank in range(6)]
+    assert [row.split(",")[-1] for row in rows] == ["chosen for", *chosen]
     merges = json.loads(tokctl("inspect", "en.bpe.json", "--merges", "2:3", "--json").out)["merges"]
     assert [merge["language"] for merge in merges] == ["", chosen[2]]
-    word = tokctl("inspect", "en.bpe.json", "--word", "cat").out.decode()
-    steps = [row.split("\t") for row in word.splitlines() if row.startswith("step")]
-    assert steps and all(step[5] in ("en", "sw", "fi", "-") for step in steps)
-    assert "languages of the training\nen\t" in tokctl("inspect", "en.bpe.json").out.decode()
+    (word,) = json.loads(tokctl("inspect", "en.bpe.json", "--word", "cat", "--json").out)["words"]
+    steps = [step["merge"]["language"] for step in word["steps"]]
+    assert steps and set(steps) <= {"en", "sw", "fi", ""}
+    tables = tokctl("inspect", "en.bpe.json", "--csv").out.decode()
+    assert "\nlanguages of the training\nlanguage,merges chosen,tokens before,after," in tables
     shown = tokctl(
         "train", "-q", *ALL.split(), "--vocab", "259", "--show-steps", "3", "-o", "n"
     ).err
@@ -116,8 +117,8 @@ def test_a_pruned_and_an_extended_model_keep_what_is_theirs() -> None:
     assert larger.model.parity == record
     larger.save("larger.json")
     assert Tokenizer.load("larger.json").model == larger.model
-    rows = tokctl("inspect", "larger.json", "--merges", "24:25").out.decode().splitlines()
-    assert [len(row.split("\t")) for row in rows] == [6, 5]
+    found = json.loads(tokctl("inspect", "larger.json", "--merges", "24:25", "--json").out)
+    assert ["language" in merge for merge in found["merges"]] == [True, False]
 
 
 DAMAGE = {

@@ -1,4 +1,4 @@
-"""`docs/recommend.md` names every candidate, every kind of line, and the rules as they are."""
+"""`docs/recommend.md` names every candidate, and the rules as they are."""
 
 from __future__ import annotations
 
@@ -18,13 +18,6 @@ def rows(head: str) -> str:
 def test_every_candidate_is_listed() -> None:
     listed = re.findall(r"`(\w+/\w+)`", rows("candidate | what it is | numbers"))
     assert sorted(listed) == sorted(recommend.CANDIDATES)
-
-
-def test_every_kind_of_line_is_listed() -> None:
-    kinds = re.findall(r"^\| ((?:`\w+`(?:, )?)+)", rows("line | fields"), flags=re.MULTILINE)
-    assert re.findall(r"\w+", " ".join(kinds)) == [
-        *("vocabulary", "candidate", "coverage", "corpus", "advice", "curve", "command"),
-    ]
 
 
 def test_the_rules_have_their_numbers() -> None:

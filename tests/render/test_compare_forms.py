@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 
@@ -12,12 +13,16 @@ from rich.cells import cell_len
 
 from tests.metrics.models import TEXT, document, model
 from tokctl.analysis.comparison import Comparison, compare, train_sizes
+from tokctl.analysis.metrics import HEADLINE
 from tokctl.analysis.texts import Text
 from tokctl.model.presets import default_recipe
-from tokctl.report.compare import comparison_answer, difference_words, metric_named, metric_rows
+from tokctl.report.compare import comparison_answer, difference, metric_named, metric_rows
+from tokctl.report.document import Figure
 from tokctl.report.latex import latex
 from tokctl.report.markdown import markdown
+from tokctl.report.spreadsheet import spreadsheet
 from tokctl.report.terminal import console, show
+from tokctl.report.visible import safe
 
 HOSTILE = (
     "low \x1b[31m\\input{/etc/passwd} $x^2_1$ 100% & <script>#~|` \u202elow\u0301 語 שלום [b]x[/b]"
@@ -132,10 +137,30 @@ def test_no_text_breaks_markdown_tables(text: str) -> None:
     assert not re.search(r"(?<!\\)<", outside)
 
 
+def test_spreadsheets_have_every_digit_and_safe_text(hostile: Comparison) -> None:
+    text = spreadsheet(comparison_answer(hostile))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)
+    tables = [list(csv.reader(table.splitlines())) for table in text.split("\n\n")]
+    (metrics,) = [table for table in tables if table[0] == ["Metrics"]]
+    names = [safe(found.name) for found in hostile.models]
+    verdicts = [f"{name} verdict" for name in names]
+    assert metrics[1] == ["metric", *names, *(name for name in verdicts if name in metrics[1])]
+    for metric, row in zip(HEADLINE, metrics[3:], strict=True):
+        figures = [found.total.figures[metric.name] for found in hostile.models]
+        assert [float(cell) for cell in row[1:4]] == figures
+        best = {f"{safe(name)} verdict" for name in hostile.best(metric)}
+        assert {name for name, cell in zip(metrics[1], row, strict=True) if cell == "best"} == best
+    (differences,) = [table for table in tables if table[0][0].startswith("Against ")]
+    assert {cell for row in differences[2:] for cell in row[3:]} <= {"better", "worse", "equal", ""}
+    assert differences[1] == ["metric", *names[1:], *verdicts[1:]]
+    assert all(len(row) == len(table[1]) for table in tables for row in table[1:])
+
+
 def test_very_many_bytes_per_token() -> None:
     # One unknown word of a million bytes is one token of WordPiece.
     found = compare([("b", model("bpe")), ("w", model("wordpiece"))], [document("x" * 1_000_000)])
-    rows = dict(metric_rows(found))
-    assert rows["bytes per token ↑"][1] == "1,000,000.000*"
-    shown = difference_words(found, found.models[1], metric_named("bytes_per_token"))
-    assert shown == "+99,999,900.0% better "
+    cell = dict(metric_rows(found))["bytes per token ↑"][1]
+    assert isinstance(cell, Figure)
+    assert (cell.value, cell.said) == (1_000_000, "1,000,000.000*")
+    shown = difference(found, found.models[1], metric_named("bytes_per_token"))
+    assert shown.said == "+99,999,900.0% better"

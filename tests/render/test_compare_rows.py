@@ -21,7 +21,7 @@ def held_against(own: float, reference: float, metric: str = "tokens") -> str:
         for report, figure in zip(found.models, (reference, own), strict=True)
     ]
     made = replace(found, models=tuple(reports))
-    return rows.difference_words(made, reports[1], rows.metric_named(metric)).strip()
+    return rows.difference(made, reports[1], rows.metric_named(metric)).said
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_a_paragraph_is_its_text(text: str) -> None:
 
 @given(tokens=st.lists(SIGNS.filter(bool), max_size=4))
 def test_a_cell_is_its_tokens(tokens: list[str]) -> None:
-    table = f"| a | b |\n| --- | --- |\n| {_code(tokens)} | z |"
+    table = f"| a | b |\n| --- | --- |\n| {_code(list(map(drawn, tokens)))} | z |"
     cells = re.findall(r"<td>(.*?)</td>", GITHUB.render(table))
     text = BAR.join(map(drawn, tokens))
     assert cells == [

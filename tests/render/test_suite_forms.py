@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 
@@ -18,6 +19,7 @@ from tokctl.extras.suite.report import sections, suite_answer
 from tokctl.report.document import Report
 from tokctl.report.latex import latex
 from tokctl.report.markdown import markdown
+from tokctl.report.spreadsheet import spreadsheet
 from tokctl.report.terminal import console, show
 
 
@@ -48,13 +50,13 @@ def test_paper(answer: Report) -> None:
 
 
 def test_lines_and_json(answer: Report) -> None:
-    rows = [line.split("\t") for line in answer.plain().splitlines()]
-    assert {len(row) for row in rows} == {4}
-    metrics = {row[0] for row in rows}
-    assert metrics >= {"bytes_per_token", "parity", "number_groups", "characters_cut", "kept"}
-    first = next(row for row in rows if row[0] == "number_places")
-    assert first[1] == "before the last digit" and 0 <= float(first[3]) <= 1
-    assert not any(row[3].endswith(("*", " ")) for row in rows)
+    tables = [list(csv.reader(part.splitlines())) for part in spreadsheet(answer).split("\n\n")]
+    (sizes,) = [table for table in tables if table[0] == ["Bytes per token ↑, by domain"]]
+    assert sizes[1][0] == "domain" and sizes[1][4].endswith(" verdict")
+    assert {cell for row in sizes[2:] for cell in row[4:]} >= {"best", ""}
+    figures = [cell for row in sizes[2:] for cell in row[1:4] if cell]
+    assert figures and all(float(cell) > 0 for cell in figures)  # without the marks of verdicts
+    assert len(max(figures, key=len)) > 10  # every digit
     suite = json.loads(answer.json())["suite"]
     assert suite["domains"][0]["models"][0]["metrics"]["bytes_per_token"] is None
 

@@ -474,7 +474,16 @@ class Definition:
 
 
 #: Number formats by the kind of value.
-_FORMATS = {"count": ",.0f", "ratio": ",.3f", "share": ".4f", "index": ".4f", "speed": ",.1f"}
+_FORMATS = {
+    "count": ",.0f",
+    "ratio": ",.3f",
+    "share": ".4f",
+    "index": ".4f",
+    "speed": ",.1f",
+    "score": ".4f",
+    "decimal": ".4g",
+    "scientific": ".3e",
+}
 
 
 def written(figure: MetricValue, kind: str) -> str:
@@ -482,7 +491,8 @@ def written(figure: MetricValue, kind: str) -> str:
 
     Args:
         figure: The value of a metric.
-        kind: Kind of a metric, or `index` (two models), or `speed` (MB per second).
+        kind: Kind of a metric, or `index` (two models), `speed` (MB per second), `score` (a log
+            probability), `decimal` or `scientific`.
     """
     if isinstance(figure, Undefined):
         return "n/a"

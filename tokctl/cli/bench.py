@@ -32,13 +32,6 @@ All run in one process, in turns, on the same texts: the
 lines of FILE, or its records. Each returns lists of ids.
 Importing and loading are not timed.
 
-In a pipe, each line begins with what it is: speed,
-left-out or difference, and a tab follows. The fields of
-speed: library, MB/s of the first pass, of the median, of
-the slowest and of the fastest later pass, the time as a
-multiple of tokctl's, a digest of the ids, same or other,
-and own or the format that the model was converted to.
-
 With --validate, the exit code is 1 if a library gives
 other ids, unless its file is lossy."""
 
@@ -82,9 +75,5 @@ def bench(
         )
     from tokctl.report.bench import bench_answer
 
-    for_people = world.stdout_is_terminal or world.color == "always"
-    answer = bench_answer(found)
-    paging.write(
-        world, answer, form or ("text" if for_people else "plain"), pages=not shown.no_pager
-    )
+    paging.write(world, bench_answer(found), form or "text", pages=not shown.no_pager)
     return ExitCode.CONDITION_FAILED if found.failed else None

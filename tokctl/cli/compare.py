@@ -95,7 +95,7 @@ def compare(
     from tokctl.analysis import comparison
 
     if look.explain is not None:
-        return _explain(world, look.explain, as_json=shown.json)
+        return _explain(world, look.explain, paging.form(shown.given) or "text")
     if look.words not in ("spaces", "unicode"):
         raise BadOption(
             f"invalid value {look.words!r} for --words",
@@ -385,7 +385,7 @@ def _embeddings(values: Sequence[str], models: Sequence[str]) -> dict[str, str]:
     return files
 
 
-def _explain(world: Console, name: str, *, as_json: bool) -> int:
+def _explain(world: Console, name: str, form: str) -> int:
     """Write the definition of the metric `name`, or of every metric if `name` is `all`."""
     from tokctl.analysis.metrics import DEFINITIONS, definition_of
     from tokctl.analysis.suite_metrics import DEFINITIONS as OF_SUITE
@@ -394,7 +394,7 @@ def _explain(world: Console, name: str, *, as_json: bool) -> int:
     found = list(every.values()) if name == "all" else [definition_of(name, every)]
     from tokctl.report.compare import definitions_answer
 
-    paging.write(world, definitions_answer(found), "json" if as_json else "text", pages=False)
+    paging.write(world, definitions_answer(found), form, pages=False)
     return ExitCode.DONE
 
 

@@ -1,6 +1,7 @@
 """`tokctl inspect`: the contents of a model, its training, and why a word is split as it is."""
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -51,20 +52,10 @@ EXAMPLES = """Examples:
   tokctl inspect book.bpe.json --html book.html book.txt
   tokctl inspect book.bpe.json --plot kinds.svg --chart kinds
 
-In a pipe, the output is lines with tabs between the fields:
-
-  --merges  step, left, right, token, count; if training compared scores,
-            also the score, as a fraction and as a decimal; of a training in
-            stages the stage; of languages, the one that chose it (- for all)
-  --state   count and tokens of every word; for words that the step changed,
-            also the tokens before it
-  --pairs   left, right, count, and the step that merges the pair; if
-            training compares scores, also the counts of left and right and
-            the score, as above. The pair that would be merged next is first.
-
-Elsewhere, the first field of a line says what the line holds. - means that a
-count or step is not known. Spaces in tokens are shown as ␣ and control
-characters as Python escapes; --json gives them unchanged."""
+A pipe gets the same lines as a terminal, without colour, in 160 columns
+unless COLUMNS is set. For programs there is --json, for spreadsheets --csv.
+Spaces in tokens are shown as ␣ and control characters as Python escapes;
+--json gives them unchanged."""
 
 
 SHORT = "Show what is in a model, and why a word is split as it is."
@@ -122,14 +113,15 @@ def inspect(
         sources.check_needed(f"texts go with {joined(ABOUT_TEXTS, 'or')}: name one")
     errors = errors or "strict"
     if asked.watch and asked_form:
-        name = {"json": "JSON", "markdown": "Markdown", "latex": "LaTeX"}[asked_form]
+        name = {"json": "JSON", "csv": "CSV", "markdown": "Markdown", "latex": "LaTeX"}[asked_form]
         raise BadOption(
             f"--watch can't be combined with {name}",
             f"show a single step instead: --state STEP --{asked_form}",
             "conflict",
         )
-    for_people = world.stdout_is_terminal or world.color == "always"
-    form = asked_form or ("text" if for_people else "plain")
+    form = asked_form or "text"
+    if form == "csv" and detail.limit is None:
+        detail.limit = sys.maxsize
     if asked.watch:
         from tokctl.cli.watching import watch as watch_training
 

@@ -29,7 +29,7 @@ def form(given: Container[str]) -> str | None:
     Raises:
         TokctlError: two forms are requested.
     """
-    names = [name for name in ("json", "markdown", "latex") if f"--{name}" in given]
+    names = [name for name in ("json", "csv", "markdown", "latex") if f"--{name}" in given]
     if len(names) > 1:
         raise BadOption(
             f"--{names[0]} and --{names[1]} are two outputs", "choose one of them", "conflict"
@@ -43,15 +43,17 @@ def write(world: Console, answer: Report, form: str, *, pages: bool) -> None:
     Args:
         world: the streams.
         answer: the answer to write.
-        form: `json`, `markdown`, `latex`, `plain` (tab-separated fields), or `text`, for people.
+        form: `json`, `csv`, `markdown`, `latex`, or `text`, for people.
         pages: show `text` that is longer than the screen in the pager.
     """
     if form == "text":
         draw(world, answer, pages=pages)
     elif form == "json":
         world.stdout.write(answer.json())
-    elif form == "plain":
-        world.stdout.write(answer.plain().encode())
+    elif form == "csv":
+        from tokctl.report.spreadsheet import spreadsheet
+
+        world.stdout.write(spreadsheet(answer).encode())
     elif form == "markdown":
         from tokctl.report.markdown import markdown
 
@@ -64,7 +66,7 @@ def write(world: Console, answer: Report, form: str, *, pages: bool) -> None:
 
 
 def draw(world: Console, answer: Report, *, pages: bool) -> None:
-    """Write an answer to stdout for people, in the width and colours of the terminal.
+    """Write an answer to stdout for people; a pipe gets a terminal's layout without frames.
 
     Args:
         world: the streams.
@@ -76,7 +78,7 @@ def draw(world: Console, answer: Report, *, pages: bool) -> None:
     terminal = world.stdout_is_terminal
     stream = StringIO()
     on = console(stream, color=world.wants_color(terminal), is_terminal=terminal)
-    show(answer, on)
+    show(answer, on, framed=terminal)
     # Rich fills the rows of tables with spaces up to the width of the last column.
     lines = (line.rstrip() for line in stream.getvalue().split("\n"))
     text = "\n".join(lines).encode()

@@ -34,11 +34,9 @@ EXAMPLES = """Examples:
   tokctl recommend --held-out other.txt book.txt
   tokctl recommend --algo bpe/o200k,unigram/metaspace a.txt
   tokctl recommend --sample-size 100M --seed 1 corpus/
-  tokctl recommend -q a.txt | sed -n 's/^command\\t//p' | sh
+  tokctl recommend -q a.txt | grep '^tokctl train' | sh
 
-In a pipe, each line begins with what it is: vocabulary,
-candidate, coverage, corpus, advice, curve or command, and
-a tab follows. Candidates are bpe/gpt2, bpe/cl100k,
+The command is the last line. Candidates are bpe/gpt2, bpe/cl100k,
 bpe/o200k, bpe/qwen2, unigram/cl100k, unigram/o200k and
 wordpiece/count; if the text has no spaces, or if you name
 them, also bpe/metaspace and unigram/metaspace.
@@ -113,11 +111,8 @@ def recommend(
 
     named = texts or ([] if sources.lists else ["-"])
     command = found.command(named, _reading(sources, errors))
-    for_people = world.stdout_is_terminal or world.color == "always"
     answer = recommendation_answer(found, command)
-    paging.write(
-        world, answer, form or ("text" if for_people else "plain"), pages=not shown.no_pager
-    )
+    paging.write(world, answer, form or "text", pages=not shown.no_pager)
 
 
 _PARAMETERS = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?([KMBGT]?)", re.IGNORECASE)

@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from tokctl.core.humanize import plural
-from tokctl.report.document import Block, Bullets, Column, Paragraph, Record, Report, Table
+from tokctl.report.document import Block, Bullets, Column, Figure, Paragraph, Report, Table
 from tokctl.report.visible import safe
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ def bench_answer(found: Bench) -> Report:
         "bench",
         "Speed",
         lambda: _blocks(found),
-        lambda: _records(found),
         found.to_dict,
     )
 
@@ -43,10 +42,10 @@ def _blocks(found: Bench) -> Iterator[Block]:
     rows = [
         (
             speed.name,
-            f"{found.rate(speed.seconds[0]):,.1f}",
-            f"{found.rate(median(speed.again)):,.1f}",
+            Figure(found.rate(speed.seconds[0]), "speed"),
+            Figure(found.rate(median(speed.again)), "speed"),
             f"{found.rate(max(speed.again)):,.1f}-{found.rate(min(speed.again)):,.1f}",
-            f"{found.ratio(speed):,.2f}x",
+            Figure(found.ratio(speed), "factor"),
             speed.digest if speed.same else f"{speed.digest} differ",
             speed.file,
         )
@@ -76,24 +75,3 @@ def _difference(each: object) -> str:
         if tokens:
             told += f"; {name}: " + " ".join(f"{id_} {token!r}" for id_, token in tokens)
     return safe(told)
-
-
-def _records(found: Bench) -> Iterator[Record]:
-    """Yield one record per library, omission and difference; the first field is the kind."""
-    for speed in found.speeds:
-        yield (
-            "speed",
-            speed.name,
-            f"{found.rate(speed.seconds[0]):.3f}",
-            f"{found.rate(median(speed.again)):.3f}",
-            f"{found.rate(max(speed.again)):.3f}",
-            f"{found.rate(min(speed.again)):.3f}",
-            f"{found.ratio(speed):.4f}",
-            speed.digest,
-            "same" if speed.same else "other",
-            speed.file,
-        )
-    for name, why in found.not_measured:
-        yield ("left-out", name, safe(why))
-    for each in found.differences:
-        yield ("difference", each.reader, _difference(each))

@@ -29,15 +29,16 @@ from tokctl.analysis.metrics import (
     Metric,
     MetricValue,
     Undefined,
-    written,
 )
 from tokctl.core.humanize import file_names, listed, plural, times
 from tokctl.report.document import (
     Block,
     Bullets,
+    Cell,
     CutReason,
     CutWords,
     ExplainedWord,
+    Figure,
     Figures,
     Gap,
     Heading,
@@ -52,12 +53,10 @@ from tokctl.report.document import (
 from tokctl.report.visible import safe
 
 _USE = "vocabulary use is of the ids that text can become: no special ones but the unknown token"
-#: Minus sign, as wide as a plus.
-MINUS = "\u2212"
 POINTS = "pp: percentage points; % otherwise: of the baseline's figure"
 
 #: Label, and one cell per model.
-Row = tuple[str, list[str]]
+Row = tuple[str, Sequence[Cell]]
 
 
 def comparison_answer(comparison: Comparison) -> Report:
@@ -78,24 +77,24 @@ def body(comparison: Comparison) -> Iterator[Block]:
         yield _heading("What the figures say")
         yield Bullets(tuple(map(safe, comparison.findings)))
     yield _heading("Metrics")
-    size = ("vocabulary size", [f"{model.vocab_size:,} " for model in comparison.models])
-    yield _figures("metric", models, [size, *metric_rows(comparison, HEADLINE)])
+    size: Row = ("vocabulary size", [Figure(model.vocab_size) for model in comparison.models])
+    yield figures("metric", models, [size, *metric_rows(comparison, HEADLINE)])
     yield Legend()
     yield _heading("The same in other ways")
-    yield _figures("metric", models, metric_rows(comparison, OTHER_WAYS))
+    yield figures("metric", models, metric_rows(comparison, OTHER_WAYS))
     yield from _notes(notes(comparison))
     others, lines = difference_rows(comparison)
     if lines:
         yield _heading(f"Against {comparison.baseline}, the baseline")
-        yield _figures("metric", map(safe, others), lines)
+        yield figures("metric", map(safe, others), lines)
         yield from _notes(difference_notes(comparison))
     if lines := interval_rows(comparison):
         yield _heading("95% intervals over lines")
-        yield _figures("metric", models, lines)
+        yield figures("metric", models, lines)
         yield from _notes([RESAMPLED])
     if lines := speed_rows(comparison):
         yield _heading("Speed here")
-        yield _figures("", models, lines)
+        yield figures("", models, lines)
         yield from _notes([speed_note(comparison)])
     for name in SWEEP_TABLES if comparison.sweep else ():
         yield from _sweep(comparison, metric_named(name))
@@ -104,11 +103,11 @@ def body(comparison: Comparison) -> Iterator[Block]:
     if comparison.languages:
         for name, title in LANGUAGE_TABLES:
             yield _heading(title.format(reference=comparison.languages.reference))
-            yield _figures("language", models, language_rows(comparison, name))
+            yield figures("language", models, language_rows(comparison, name))
         yield from _notes(language_notes(comparison))
     if by_text := text_rows(comparison):
         yield _heading("Bytes per token, by text")
-        yield _figures("text", models, by_text)
+        yield figures("text", models, by_text)
     yield from _sentences(comparison, models)
     yield from _stories(comparison)
     if len(models) > 1:
@@ -126,37 +125,16 @@ def _notes(lines: Iterable[str]) -> Iterator[Paragraph]:
     return (Paragraph(safe(line), "dim") for line in lines)
 
 
-#: Verdict by the end of a cell.
-_VERDICTS = {"*": "best", "better ": "better", "worse  ": "worse", "unclear": "unclear"}
-
-
-def _figures(label: str, models: Iterable[str], lines: Sequence[Row]) -> Figures:
-    return Figures(
-        label, tuple(models), tuple((name, tuple(map(_figure, row))) for name, row in lines)
-    )
-
-
-def _figure(cell: str) -> Span:
-    return Span(cell, next((name for end, name in _VERDICTS.items() if cell.endswith(end)), ""))
+def figures(label: str, models: Iterable[str], rows: Iterable[Row]) -> Figures:
+    """Return a table with a column for each model."""
+    return Figures(label, tuple(models), tuple((name, tuple(cells)) for name, cells in rows))
 
 
 def _sweep(comparison: Comparison, metric: Metric) -> Iterator[Block]:
-    """Yield a metric's figures by size and model, each with a bar.
-
-    The longest bar, over all models, belongs to the highest figure.
-    """
+    """Yield a metric's figures by size and model, each with a bar."""
     yield _heading(f"{metric.label} {'↓↑'[metric.higher_is_better]} by vocabulary size")
     models, lines = sweep_rows(comparison, metric.name)
-    numbers = {
-        (point.model, f"{point.asked:,}"): figure
-        for point in comparison.sweep
-        if not isinstance(figure := point.figures[metric.name], Undefined)
-    }
-    highest = max(numbers.values(), default=0) or 1
-    shares = tuple(
-        tuple(numbers.get((model, size), 0) / highest for model in models) for size, _ in lines
-    )
-    yield replace(_figures("ids", map(safe, models), lines), shares=shares)
+    yield replace(figures("ids", map(safe, models), lines), has_bars=True)
 
 
 def _sentences(comparison: Comparison, models: tuple[str, ...]) -> Iterator[Block]:
@@ -200,9 +178,9 @@ def _of_pairs(comparison: Comparison, models: tuple[str, ...]) -> Iterator[Block
     )
     yield CutWords(models, words, ("none (words of more than 100 bytes are left out)", "None."))
     yield _heading("Vocabulary overlap (Jaccard index)")
-    yield _figures("", models, matrix_rows(comparison, comparison.overlap))
+    yield figures("", models, matrix_rows(comparison, comparison.overlap))
     yield _heading("Agreement on boundaries inside words (F1)")
-    yield _figures("", models, matrix_rows(comparison, comparison.agreement))
+    yield figures("", models, matrix_rows(comparison, comparison.agreement))
 
 
 def opening(comparison: Comparison) -> list[str]:
@@ -295,16 +273,20 @@ def _rule(texts: Sequence[TrainedText]) -> str:
 
 
 def metric_rows(comparison: Comparison, metrics: Iterable[Metric] = METRICS) -> list[Row]:
-    """Return one row per metric; the best figure ends with a star."""
-    rows: list[Row] = []
-    for metric in metrics:
-        best = comparison.best(metric)
-        cells = [
-            metric.written(model.total.figures[metric.name]) + (" ", "*")[model.name in best]
-            for model in comparison.models
-        ]
-        rows.append((f"{metric.label} {'↓↑'[metric.higher_is_better]}", cells))
-    return rows
+    """Return one row per metric, with the figure of each model."""
+    return [
+        (
+            f"{metric.label} {'↓↑'[metric.higher_is_better]}",
+            [metric_figure(comparison, model, metric) for model in comparison.models],
+        )
+        for metric in metrics
+    ]
+
+
+def metric_figure(comparison: Comparison, model: ModelReport, metric: Metric) -> Figure:
+    """Return a model's figure over all texts; the best of all models has this verdict."""
+    verdict = "best" if model.name in comparison.best(metric) else ""
+    return Figure(model.total.figures[metric.name], metric.kind, verdict)
 
 
 #: Most texts with a row of their own; most texts named in a note.
@@ -325,7 +307,10 @@ def text_rows(comparison: Comparison) -> list[Row]:
     found: list[Row] = [
         (
             safe(name),
-            [metric.written(model.texts[n].figures[metric.name]) for model in comparison.models],
+            [
+                Figure(model.texts[n].figures[metric.name], metric.kind)
+                for model in comparison.models
+            ],
         )
         for n, name in enumerate(names)
     ]
@@ -341,38 +326,34 @@ def difference_rows(comparison: Comparison) -> tuple[list[str], list[Row]]:
     gives no rows.
     """
     others = [model for model in comparison.models if model.name != comparison.baseline]
-    rows = []
+    rows: list[Row] = []
     for metric in HEADLINE:
-        cells = [difference_words(comparison, model, metric) for model in others]
-        if any(cell != "n/a" for cell in cells):
+        cells = [difference(comparison, model, metric) for model in others]
+        if not all(isinstance(cell.value, Undefined) for cell in cells):
             rows.append((metric.label, cells))
-    return [model.name for model in others], rows if others else []
+    return [model.name for model in others], rows
 
 
-def difference_words(comparison: Comparison, model: ModelReport, metric: Metric) -> str:
+def difference(comparison: Comparison, model: ModelReport, metric: Metric) -> Figure:
     """Return how a model differs from the baseline, and whether the difference is better."""
     found = comparison.against_baseline(model, metric)
     if isinstance(found, Undefined):
-        return "n/a"
+        return Figure(found)
+    kind = "change" if found.relative else "points"
     if found.better is None:
-        return "equal  "
-    unit = "%" if found.relative else " pp"
-    word = "better " if found.better else "worse  "
+        return Figure(found.amount, kind, "equal")
     interval = model.difference_intervals.get(metric.name)
     if isinstance(interval, Interval) and not interval.excludes_zero:
-        word = "unclear"
-    shown = f"{100 * found.amount:+,.1f}"
-    if found.relative and shown == "-100.0" and found.amount > -1:
-        shown = "-99.9"  # the model still has something, which rounding hides
-    return f"{shown}{unit} {word}".replace("-", MINUS)
+        return Figure(found.amount, kind, "unclear")
+    return Figure(found.amount, kind, "better" if found.better else "worse")
 
 
 def difference_notes(comparison: Comparison) -> list[str]:
     """Return notes that explain the words and units of the differences."""
     unclear = "unclear: the 95% interval of the difference, over lines, holds 0"
     _, found = difference_rows(comparison)
-    some = any(cell.endswith("unclear") for _, cells in found for cell in cells)
-    return [POINTS, unclear] if some else [POINTS]
+    verdicts = {cell.verdict for _, cells in found for cell in cells if isinstance(cell, Figure)}
+    return [POINTS, unclear] if "unclear" in verdicts else [POINTS]
 
 
 def _has_intervals(comparison: Comparison) -> bool:
@@ -383,7 +364,7 @@ def interval_rows(comparison: Comparison) -> list[Row]:
     """Return the 95 % interval of each figure, for metrics with an interval in some model."""
     if not _has_intervals(comparison):
         return []
-    rows = []
+    rows: list[Row] = []
     for metric in METRICS:
         cells = [interval_words(model, metric) for model in comparison.models]
         if any(cell != "n/a" for cell in cells):
@@ -413,8 +394,8 @@ def speed_rows(comparison: Comparison) -> list[Row]:
         return []
     known = [speed for speed in speeds if speed is not None]
     return [
-        ("encoding, MB/s", [written(speed.encode_mb_per_s, "speed") for speed in known]),
-        ("decoding, MB/s", [written(speed.decode_mb_per_s, "speed") for speed in known]),
+        ("encoding, MB/s", [Figure(speed.encode_mb_per_s, "speed") for speed in known]),
+        ("decoding, MB/s", [Figure(speed.decode_mb_per_s, "speed") for speed in known]),
     ]
 
 
@@ -437,14 +418,16 @@ def metric_named(name: str) -> Metric:
 SWEEP_TABLES = ("tokens", "strr")
 
 
-def sweep_rows(comparison: Comparison, name: str) -> tuple[list[str], list[tuple[str, list[str]]]]:
+def sweep_rows(
+    comparison: Comparison, name: str
+) -> tuple[list[str], list[tuple[str, list[Figure]]]]:
     """Return the models of a sweep, and for each requested size the models' figures `name`."""
     metric = metric_named(name)
     points = {(point.model, point.asked): point for point in comparison.sweep}
     models = list(dict.fromkeys(model for model, _ in points))
     sizes = sorted({size for _, size in points})
     return models, [
-        (f"{size:,}", [metric.written(points[model, size].figures[name]) for model in models])
+        (f"{size:,}", [Figure(points[model, size].figures[name], metric.kind) for model in models])
         for size in sizes
     ]
 
@@ -475,14 +458,12 @@ def language_rows(comparison: Comparison, name: str) -> list[Row]:
     found = comparison.languages
     if found is None:
         return []
-    rows = [
-        (safe(language.name), [written(figures[name], "ratio") for figures in language.figures])
+    rows: list[Row] = [
+        (safe(language.name), [Figure(own[name], "ratio") for own in language.figures])
         for language in found.languages
     ]
     if name == "parity":
-        rows.append(
-            ("Gini of tokens per line", [written(figure, "ratio") for figure in found.gini])
-        )
+        rows.append(("Gini of tokens per line", [Figure(gini, "ratio") for gini in found.gini]))
     return rows
 
 
@@ -533,7 +514,7 @@ def matrix_rows(comparison: Comparison, matrix: Sequence[Sequence[MetricValue]])
     return [
         (
             safe(model.name),
-            ["\u2013" if i == j else written(cell, "index") for j, cell in enumerate(matrix[i])],
+            ["\u2013" if i == j else Figure(cell, "index") for j, cell in enumerate(matrix[i])],
         )
         for i, model in enumerate(comparison.models)
     ]

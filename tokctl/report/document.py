@@ -1,7 +1,8 @@
 """Command results as documents, in one form that all writers take.
 
 A result becomes one `Report`. `tokctl.report.terminal`, `markdown` and `latex` write its blocks for
-people. Pipes get its records as tab-separated lines, and `--json` writes its data.
+people, and `spreadsheet` their tables as CSV. `--json` writes its data. The cells of a table are
+values (`Figure`, `Name`, `Tokens`) or text; each writer formats the values.
 """
 
 from __future__ import annotations
@@ -9,28 +10,122 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, NamedTuple
 
-from tokctl.report.visible import brief, safe
+from tokctl.analysis.metrics import MetricValue, Undefined, written
+from tokctl.core.humanize import percent
+from tokctl.report.visible import brief, drawn, safe
 
 
 class Span(NamedTuple):
-    """Text with a style.
-
-    `style` holds Rich's style words, such as `bold`, `dim` and `bold green`, or a verdict on a
-    figure: `best`, `better`, `worse` or `unclear`. The best figure of a row ends with a star, for
-    readers who see no colour; writers that print it in bold drop the star.
-    """
+    """Text with a style of Rich's words, such as `bold`, `dim` and `bold green`."""
 
     text: str
     style: str = ""
 
 
+#: Minus sign, as wide as a plus.
+MINUS = "\u2212"
+#: Marks of verdicts on a figure, for readers who see no colour.
+MARKS = {"best": "*", "close": "~", "unread": "?"}
+
+
+class Figure(NamedTuple):
+    """Number in a cell; CSV has all of its digits.
+
+    Attributes:
+        value: the number; None if the result does not say it.
+        kind: form of the number: a kind of `metrics.written`; `exact` (a fraction); `factor` (a
+            multiple); `percent` or `percent2` (a share, in percent with one or two digits);
+            `change` or `points` (a difference, in percent or in percentage points).
+        verdict: of a figure `best` of its row, `close` to the best or `unread` (of a text that the
+            model can't read); of a difference `better`, `worse`, `equal` or `unclear`.
+        style: Rich's style words.
+    """
+
+    value: MetricValue | Fraction | None
+    kind: str = "count"
+    verdict: str = ""
+    style: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return the number as people read it: rounded, with separators and unit."""
+        match self.value, self.kind:
+            case None, _:
+                return "-"
+            case Undefined(), _:
+                return "n/a"
+            case value, "exact":
+                return str(value)
+            case value, "factor":
+                return f"{value:,.2f}x"
+            case value, "percent" | "percent2":
+                return percent(float(value), 2 if self.kind == "percent2" else 1)
+            case value, "change" | "points":
+                shown = f"{100 * value:+,.1f}"
+                if self.kind == "change" and shown == "-100.0" and value > -1:
+                    shown = "-99.9"  # the model still has something, which rounding hides
+                return shown.replace("-", MINUS) + ("%" if self.kind == "change" else " pp")
+            case value, kind:
+                return written(float(value) if isinstance(value, Fraction) else value, kind)
+
+    @property
+    def said(self) -> str:
+        """Return the number and the verdict; a difference of nothing is `equal`."""
+        if self.verdict in ("better", "worse", "unclear"):
+            return f"{self.text} {self.verdict}"
+        return "equal" if self.verdict == "equal" else self.text + MARKS.get(self.verdict, "")
+
+    @property
+    def span(self) -> Span:
+        """Return the figure as text for paper, where the best is bold."""
+        return Span(self.text, "bold") if self.verdict == "best" else Span(self.said, self.style)
+
+
+def amount(cell: Cell) -> float:
+    """Return the number of a cell; 0 if it has none."""
+    value = cell.value if isinstance(cell, Figure) else None
+    return 0.0 if value is None or isinstance(value, Undefined) else float(value)
+
+
+class Name(NamedTuple):
+    """Token in a cell: people see its beginning if it is very long, CSV has all of it."""
+
+    token: str
+    style: str = ""
+
+    @property
+    def span(self) -> Span:
+        """Return the token as people read it."""
+        return Span(brief(self.token), self.style)
+
+
 class Tokens(NamedTuple):
-    """Segmentation as tokens side by side; tokens whose index is in `marked` stand out."""
+    """Segmentation as tokens side by side; tokens whose index is in `marked` stand out.
+
+    With `most`, people see the first `most` tokens, long ones cut, and the number of the others.
+    """
 
     tokens: Sequence[str]
     marked: Container[int] = ()
+    most: int | None = None
+
+    @property
+    def shown(self) -> list[str]:
+        """Return the tokens that people see, with brackets around those that stand out."""
+        name = drawn if self.most is None else brief
+        return [
+            f"[{name(token)}]" if place in self.marked else name(token)
+            for place, token in enumerate(self.tokens[: self.most])
+        ]
+
+    @property
+    def more(self) -> str:
+        """Return a note with the number of tokens left out, or an empty text."""
+        more = 0 if self.most is None else len(self.tokens) - self.most
+        return f" … {more:,} more" if more > 0 else ""
 
 
 class Flow(NamedTuple):
@@ -39,9 +134,11 @@ class Flow(NamedTuple):
     entries: Sequence[Content]
 
 
-Inline = str | Span | Tokens | Flow
+Inline = str | Span | Figure | Name | Tokens | Flow
 #: Cell or paragraph.
 Content = Inline | list[Inline]
+#: Cell of a table of figures.
+Cell = str | Figure
 
 
 @dataclass(frozen=True)
@@ -104,6 +201,7 @@ class Column:
         most: width of the terminal above which the column is left out; such a column is never
             printed on paper.
         is_drawing: whether cells are pictures made of characters, which paper leaves out.
+        field: name in CSV, if it differs from `name`.
     """
 
     name: str = ""
@@ -115,6 +213,7 @@ class Column:
     least: int = 0
     most: int | None = None
     is_drawing: bool = False
+    field: str = ""
 
 
 @dataclass(frozen=True)
@@ -124,6 +223,7 @@ class Table:
     Attributes:
         gap: spaces between columns of a table without a head.
         strong: indices of the rows that stand out.
+        remarks: indices of rows that say how many others are left out; CSV has no such rows.
         title: title of the frame that a terminal draws around the table; None draws no frame.
     """
 
@@ -132,6 +232,7 @@ class Table:
     has_head: bool = False
     gap: int = 2
     strong: Container[int] = ()
+    remarks: Container[int] = ()
     title: str | None = None
 
 
@@ -142,14 +243,18 @@ class Figures:
     Attributes:
         label: name of the first column.
         lines: label of each line, and one cell per model.
-        shares: for each line, the length of the bar after each figure, from 0 to 1; empty without
-            bars.
+        has_bars: whether a bar follows each figure; the longest bar belongs to the highest figure.
     """
 
     label: str
     models: tuple[str, ...]
-    lines: tuple[tuple[str, tuple[Span, ...]], ...]
-    shares: tuple[tuple[float, ...], ...] = ()
+    lines: tuple[tuple[str, tuple[Cell, ...]], ...]
+    has_bars: bool = False
+
+    @property
+    def highest(self) -> float:
+        """Return the highest figure; 1 if none is above 0."""
+        return max((amount(cell) for _, cells in self.lines for cell in cells), default=0.0) or 1.0
 
 
 @dataclass(frozen=True)
@@ -268,8 +373,6 @@ Block = (
     | Tree
     | Curve
 )
-#: Fields of one output line.
-Record = Iterable[str]
 
 
 @dataclass(frozen=True)
@@ -280,20 +383,13 @@ class Report:
         command: name of the command, such as `compare` or `inspect`.
         title: title of the document on paper.
         blocks: returns the blocks for people, in reading order.
-        records: returns the lines for pipes. Fields contain no tab and no line feed; an empty
-            record is an empty line.
         data: returns the value for JSON; dataclasses in it become objects of their fields.
     """
 
     command: str
     title: str
     blocks: Callable[[], Iterable[Block]]
-    records: Callable[[], Iterable[Record]] = tuple
     data: Callable[[], Any] = dict
-
-    def plain(self) -> str:
-        """Return the records as text: one per line, fields separated by tabs."""
-        return "".join("\t".join(record) + "\n" for record in self.records())
 
     def json(self) -> bytes:
         """Return the data as one JSON document that ends with a line feed."""
@@ -302,26 +398,11 @@ class Report:
         return orjson.dumps(self.data(), option=orjson.OPT_APPEND_NEWLINE)
 
 
-def segments(tokens: Sequence[str], most: int, marked: Container[int] = ()) -> list[Inline]:
-    """Return the first `most` tokens, and a note with the number of the other tokens.
-
-    Tokens whose index is in `marked` stand out.
-    """
-    shown: list[Inline] = [Tokens([brief(token) for token in tokens[:most]], marked)]
-    if len(tokens) > most:
-        shown.append(Span(f" … {len(tokens) - most:,} more", "dim"))
-    return shown
-
-
-def bracketed(tokens: Sequence[str], marked: Container[int]) -> list[str]:
-    """Return the tokens, with brackets around tokens whose index is in `marked`."""
-    return [f"[{token}]" if place in marked else token for place, token in enumerate(tokens)]
-
-
 def facts(pairs: Iterable[tuple[str, str]], title: str | None = None) -> Table:
     """Return a table of labels and texts, one pair per row."""
     rows = [[label, text] for label, text in pairs]
-    return Table((Column(style="dim"), Column(fold=True)), rows, title=title)
+    columns = (Column(style="dim", field="fact"), Column(fold=True, field="value"))
+    return Table(columns, rows, title=title)
 
 
 def on_paper(
@@ -345,10 +426,7 @@ def on_paper(
                     Column(block.label),
                     *(Column(name, right=True) for name in block.models),
                 ]
-                rows: list[list[Content]] = [
-                    [label, *(Span(cell.text.strip(), cell.style) for cell in cells)]
-                    for label, cells in block.lines
-                ]
+                rows: list[list[Content]] = [[label, *cells] for label, cells in block.lines]
                 yield Table(tuple(columns), rows, has_head=True)
             case Segmentations():
                 yield Paragraph(safe(block.text))

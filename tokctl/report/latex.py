@@ -9,19 +9,20 @@ from tokctl.report.document import (
     Bullets,
     Code,
     Content,
+    Figure,
     Flow,
     Heading,
     Legend,
+    Name,
     Paragraph,
     Report,
     Span,
     Table,
     Tokens,
     Tree,
-    bracketed,
     on_paper,
 )
-from tokctl.report.visible import BAR, drawn, safe
+from tokctl.report.visible import BAR, safe
 
 _PREAMBLE = """\
 % Written by tokctl COMMAND. Needs \\usepackage{booktabs,array}, and LuaLaTeX or XeLaTeX with a font
@@ -149,8 +150,10 @@ def _length(content: Content) -> int:
             return len(content)
         case Span(text):
             return len(text)
-        case Tokens(tokens):
-            return len(BAR.join(tokens))
+        case Tokens():
+            return len(BAR.join(content.shown))
+        case Figure() | Name():
+            return len(content.span.text)
         case Flow(entries):
             return sum(_length(entry) + 2 for entry in entries)
     return sum(map(_length, content))
@@ -165,13 +168,12 @@ def _inline(content: Content) -> str:
     match content:
         case str():
             return _plain(content)
-        case Tokens(tokens, marked):
-            shown = map(drawn, bracketed(tokens, marked))
-            return rf"\texttt{{{_plain(BAR.join(shown))}}}"
+        case Tokens():
+            return rf"\texttt{{{_plain(BAR.join(content.shown))}}}{_plain(content.more)}"
+        case Figure() | Name():
+            return _inline(content.span)
         case Flow(entries):
             return "; ".join(map(_inline, entries))
-        case Span(text, "best"):
-            return rf"\textbf{{{_plain(text.removesuffix('*'))}}}"
         case Span(text, style) if "bold" in style.split() and "not" not in style:
             return rf"\textbf{{{_plain(text)}}}"
         case Span(text):

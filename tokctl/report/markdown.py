@@ -10,19 +10,20 @@ from tokctl.report.document import (
     Bullets,
     Code,
     Content,
+    Figure,
     Flow,
     Heading,
     Legend,
+    Name,
     Paragraph,
     Report,
     Span,
     Table,
     Tokens,
     Tree,
-    bracketed,
     on_paper,
 )
-from tokctl.report.visible import BAR, drawn, safe
+from tokctl.report.visible import BAR, safe
 
 #: Most nodes and levels of a tree that are written.
 _NODES, _LEVELS = 200, 12
@@ -76,12 +77,12 @@ def _part(content: Content) -> str:
     match content:
         case str():
             return _escaped(content)
-        case Tokens(tokens, marked):
-            return _code(bracketed(tokens, marked))
+        case Tokens():
+            return _code(content.shown) + _escaped(content.more)
+        case Figure() | Name():
+            return _part(content.span)
         case Flow(entries):
             return "; ".join(map(_part, entries))
-        case Span(text, "best"):
-            return f"**{_escaped(text.removesuffix('*'))}**"
         case Span(text, style) if "bold" in style.split() and "not" not in style and text.strip():
             # Markdown reads `**` as bold only next to text, not next to a space.
             before, after = text[: -len(text.lstrip())], text[len(text.rstrip()) :]
@@ -111,7 +112,7 @@ def _beginning(line: str) -> str:
 
 def _code(tokens: Sequence[str]) -> str:
     """Return tokens as inline code, separated by the box-drawing bar, which does not end a cell."""
-    text = BAR.join(drawn(token) for token in tokens).replace("|", "\\|")
+    text = BAR.join(tokens).replace("|", "\\|")
     if not text:
         return ""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)

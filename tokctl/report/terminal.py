@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TextIO
 
 from rich import box
@@ -16,19 +17,23 @@ from rich.tree import Tree as RichTree
 
 from tokctl.core.values import screen_size
 from tokctl.report.document import (
+    MARKS,
     Block,
     Bullets,
+    Cell,
     Code,
     Column,
     Content,
     Curve,
     CutWords,
     ExplainedWord,
+    Figure,
     Figures,
     Flow,
     Gap,
     Heading,
     Legend,
+    Name,
     Paragraph,
     Report,
     Segmentations,
@@ -36,14 +41,15 @@ from tokctl.report.document import (
     Table,
     Tokens,
     Tree,
+    amount,
 )
-from tokctl.report.visible import BACKGROUNDS, BAR, drawn, safe
+from tokctl.report.visible import BACKGROUNDS, BAR, brief, drawn, safe
 
 #: Width of output that is not for a terminal; wide enough that tables do not wrap.
 UNFOLDED = 160
 #: Spaces between the columns of a table of models.
 GAP = 2
-#: Styles of verdicts on figures; all other styles are Rich's own.
+#: Styles of verdicts on figures.
 _STYLES = {"best": "bold green", "better": "green", "worse": "red", "unclear": "dim"}
 
 
@@ -73,9 +79,18 @@ def console(stream: TextIO, *, color: bool, is_terminal: bool) -> Console:
     )
 
 
-def show(answer: Report, on: Console) -> None:
-    """Print the blocks of an answer; wide text wraps, wide tables are split."""
+def show(answer: Report, on: Console, *, framed: bool = True) -> None:
+    """Print the blocks of an answer; wide text wraps, wide tables are split.
+
+    Args:
+        answer: answer to print.
+        on: console to print on.
+        framed: whether to draw the frames of tables with a title; otherwise the title is a line.
+    """
     for block in answer.blocks():
+        if isinstance(block, Table) and block.title is not None and not framed:
+            on.print(Text(block.title, style="bold"))
+            block = replace(block, title=None)
         for part in _parts(block, on):
             on.print(part, soft_wrap=isinstance(block, Code))
 
@@ -130,17 +145,26 @@ def _bullet(line: str, on: Console) -> Text:
 
 
 def _text(content: Content, width: int, style: str = "") -> Text:
-    if isinstance(content, Span):
-        return Text(content.text, _STYLES.get(content.style, content.style))
+    match content:
+        case Span(said, own):
+            return Text(said, own)
+        case Name():
+            return Text(*content.span)
+        case Figure():
+            return Text(content.said, _STYLES.get(content.verdict, content.style))
     text = Text(style=style)
     for part in content if isinstance(content, list) else [content]:
         match part:
             case str():
                 text.append(part)
             case Span(said, own):
-                text.append(said, _STYLES.get(own, own))
-            case Tokens(tokens, marked):
-                text.append_text(segmentation(tokens, marked))
+                text.append(said, own)
+            case Figure() | Name():
+                text.append_text(_text(part, width))
+            case Tokens(tokens, marked, most):
+                shown = tokens[:most] if most is None else list(map(brief, tokens[:most]))
+                text.append_text(segmentation(shown, marked))
+                text.append(part.more, "dim")
             case Flow(entries):
                 text.append_text(_flow([_text(entry, width) for entry in entries], width))
     return text
@@ -218,7 +242,7 @@ def _bars_beside(block: Table, width: int) -> list[str]:
         if column.is_drawing:
             bars = list(map(str, cells))
         else:
-            room -= max(cell_len(str(cell)) for cell in cells) + block.gap
+            room -= max(_text(cell, width).cell_len for cell in cells) + block.gap
     longest = max(map(len, bars), default=0)
     if longest <= room:
         return bars
@@ -246,12 +270,13 @@ _LEAST_BAR, _MOST_BAR = 6, 24
 
 def _figures(block: Figures, width: int) -> Iterator[RichTable]:
     """Yield tables with as many models each as fit the width."""
-    if block.shares:
+    if block.has_bars:
         yield from _bars(block, width)
         return
     lines = block.lines
     label = min(max(cell_len(name) for name, _ in lines), max(width // 2, 12))
-    cells = [max(cell_len(row[n].text) for _, row in lines) for n in range(len(block.models))]
+    texts = [[_cell(cell, marks=_has_marks(block)) for cell in row] for _, row in lines]
+    cells = [max(cell_len(row[n].plain) for row in texts) for n in range(len(block.models))]
     columns = [max(cell_len(name), cell) for name, cell in zip(block.models, cells, strict=True)]
     if sum(columns) + GAP * len(columns) > width - label:
         # Wrap long names; otherwise most tables would hold one model.
@@ -263,16 +288,34 @@ def _figures(block: Figures, width: int) -> Iterator[RichTable]:
             table.add_column(
                 _broken(name, column), justify="right", overflow="fold", max_width=column
             )
-        for name, row in lines:
-            table.add_row(_broken(name, label), *(_text(cell, width) for cell in row[first:last]))
+        for (name, _), row in zip(lines, texts, strict=True):
+            table.add_row(_broken(name, label), *row[first:last])
         yield table
+
+
+def _has_marks(block: Figures) -> bool:
+    return any(
+        isinstance(cell, Figure) and cell.verdict in MARKS for _, row in block.lines for cell in row
+    )
+
+
+def _cell(cell: Cell, *, marks: bool) -> Text:
+    """Return a figure, padded where `marks` or verdicts follow figures, so that digits align."""
+    if isinstance(cell, str):
+        return Text(cell)
+    text = _text(cell, 0)
+    if cell.verdict in ("better", "worse", "equal", "unclear"):
+        text.append(" " * (len("unclear") - len(cell.verdict)))
+    elif marks and cell.verdict not in MARKS:
+        text.append(" ")
+    return text
 
 
 def _bars(block: Figures, width: int) -> Iterator[RichTable]:
     """Yield tables of figures with a bar after each, or without bars if they don't fit."""
-    models, lines = block.models, block.lines
+    models, lines, highest = block.models, block.lines, block.highest
     label = max(cell_len(name) for name in (block.label, *(name for name, _ in lines)))
-    cells = max(len(cell.text) for _, row in lines for cell in row)
+    cells = max(cell_len(_cell(cell, marks=False).plain) for _, row in lines for cell in row)
     room = (width - label) // len(models) - cells - 2 * GAP - 1
     longest = min(room, _MOST_BAR) if room >= _LEAST_BAR else 0
     figure = cells + (GAP + longest if longest else 0)
@@ -282,12 +325,12 @@ def _bars(block: Figures, width: int) -> Iterator[RichTable]:
         table.add_column(block.label, justify="right", no_wrap=True)
         for model, column in zip(models[first:last], columns[first:last], strict=True):
             table.add_column(_broken(model, column), width=column, no_wrap=True)
-        for (name, row), shares in zip(lines, block.shares, strict=True):
+        for name, row in lines:
             texts = []
-            for cell, share in zip(row[first:last], shares[first:last], strict=True):
-                text = Text(f"{cell.text:>{cells}}")
+            for cell in row[first:last]:
+                text = Text(f"{_cell(cell, marks=False).plain:>{cells}}")
                 if longest:
-                    text.append("  ").append(_bar(share, longest), style="cyan")
+                    text.append("  ").append(_bar(amount(cell) / highest, longest), style="cyan")
                 texts.append(text)
             table.add_row(name, *texts)
         yield table

@@ -3,8 +3,7 @@ prints.
 
 Every ```console block holds commands (`$ command`; a backslash at the end of a line continues
 it) and below each what it prints. The commands of a page run in order, in one new folder, on a
-terminal of 80 columns without colour, because that is what a reader has before them: tables
-where a pipe would get lines with tabs.
+terminal of 80 columns without colour, because that is what a reader has before them.
 
 A ```python block of the tutorial is what the reader adds to `mytok.py`. The file grows from page
 to page: at the start of a page it holds the blocks of the pages before. A ```pycon block is one

@@ -154,7 +154,7 @@ class DetailOptions(OptionGroup):
         _answer(
             "--limit N",
             "Lines to show with --merges, --merges-of, --state, --pairs and --token; by default "
-            "all, except that a terminal shows 30 (but all merges). With --use: tokens in each "
+            "all merges and 30 others, but with --json and --csv all. With --use: tokens in each "
             "list. With --gap: pre-tokens. With --check: examples of each finding.",
             min=1,
             short="Show at most N lines",
@@ -236,6 +236,14 @@ class InspectAnswerOptions(OptionGroup):
             "--json",
             "The answer as one JSON document.",
             short="The answer as JSON",
+        ),
+    ] = False
+    csv: Annotated[
+        bool,
+        _answer(
+            "--csv",
+            "The tables of the answer as CSV, with all rows and every digit of each figure.",
+            short="The tables of the answer as CSV",
         ),
     ] = False
     markdown: Annotated[bool, _answer("--markdown", "The answer as Markdown.")] = False

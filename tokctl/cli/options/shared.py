@@ -103,6 +103,14 @@ class AnswerOptions(OptionGroup):
             short="Write JSON",
         ),
     ] = False
+    csv: Annotated[
+        bool,
+        ANSWER(
+            "--csv",
+            "Write the tables as CSV, with every digit of each figure.",
+            short="Write the tables as CSV",
+        ),
+    ] = False
     no_pager: Annotated[bool, ANSWER("--no-pager", NO_PAGER)] = False
 
 

@@ -34,16 +34,18 @@ from tokctl.report.charts.converter import Converter
 from tokctl.report.charts.drawing import PAGE, Drawing, page_svg
 from tokctl.report.compare import (
     MOST_TEXTS,
-    difference_words,
+    difference,
     headline,
     interval_words,
     language_notes,
     language_rows,
     made_of,
+    metric_figure,
     metric_named,
     notes,
     opening,
 )
+from tokctl.report.document import Cell, Figure, Name
 from tokctl.report.inspect.model import check_rows, histories, summary_facts
 from tokctl.report.inspect.training import language_name, languages_table
 from tokctl.report.visible import drawn, visible
@@ -55,23 +57,8 @@ if TYPE_CHECKING:
     from tokctl.model import Model
 
 
-@dataclass(frozen=True)
-class MetricCell:
-    """Cell of a table of metrics.
-
-    Attributes:
-        text: figure, as it is written everywhere.
-        best: whether the figure is the best of its row.
-        change: difference from the baseline, in words; empty if unknown.
-        verdict: `better`, `worse` or empty.
-        interval: interval of the figure, in words; empty if none was computed.
-    """
-
-    text: str
-    best: bool = False
-    change: str = ""
-    verdict: str = ""
-    interval: str = ""
+#: Figure, difference from the baseline (None for the baseline itself), and interval in words.
+MetricCell = tuple[Figure, Figure | None, str]
 
 
 def compare_page(
@@ -133,33 +120,22 @@ def compare_page(
 
 def metric_rows(comparison: Comparison) -> list[tuple[Metric, list[MetricCell]]]:
     """Return each metric with one cell per model."""
-    found = []
-    for metric in (*HEADLINE, *OTHER_WAYS):
-        best = comparison.best(metric)
-        cells = []
-        for model in comparison.models:
-            change, verdict = "", ""
-            if model.name != comparison.baseline:
-                change, verdict = _change(difference_words(comparison, model, metric))
-            interval = interval_words(model, metric)
-            cells.append(
-                MetricCell(
-                    metric.written(model.total.figures[metric.name]),
-                    model.name in best,
-                    change,
-                    verdict,
-                    "" if interval == "n/a" else interval,
+    return [
+        (
+            metric,
+            [
+                (
+                    metric_figure(comparison, model, metric),
+                    None
+                    if model.name == comparison.baseline
+                    else difference(comparison, model, metric),
+                    interval_words(model, metric),
                 )
-            )
-        found.append((metric, cells))
-    return found
-
-
-def _change(words: str) -> tuple[str, str]:
-    """Return the difference from the baseline as the terminal writes it, and its verdict."""
-    shown = words.strip()
-    verdict = next((word for word in ("better", "worse") if shown.endswith(word)), "")
-    return ("" if shown == "n/a" else shown), verdict
+                for model in comparison.models
+            ],
+        )
+        for metric in (*HEADLINE, *OTHER_WAYS)
+    ]
 
 
 def sample_rows(comparison: Comparison, decks: Sequence[TokenCards]) -> list[dict[str, Any]]:
@@ -651,7 +627,14 @@ def _environment() -> Environment:
     )
     environment.filters["prose"] = prose
     environment.filters["token"] = spelling
+    environment.filters["figure"] = _figure
     return environment
+
+
+def _figure(cell: Cell | Name) -> str:
+    if isinstance(cell, Name):
+        return cell.span.text
+    return cell.said if isinstance(cell, Figure) else cell
 
 
 #: Longest token shown whole, in characters; a token can be as long as a book.

@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokctl.core.humanize import percent, plural
+from tokctl.core.humanize import plural
 from tokctl.report.document import (
     Block,
     Bullets,
+    Cell,
     Code,
+    Figure,
     Figures,
     Heading,
     Paragraph,
-    Record,
     Report,
-    Span,
     facts,
 )
 from tokctl.report.visible import safe
 
 if TYPE_CHECKING:
     from tokctl.extras.recommend import Recommendation, SizeCurve
-
-_NONE = "-"
 
 
 def recommendation_answer(found: Recommendation, command: str | None) -> Report:
@@ -37,7 +35,6 @@ def recommendation_answer(found: Recommendation, command: str | None) -> Report:
         "recommend",
         "Recommendation",
         lambda: _blocks(found, command),
-        lambda: _records(found, command),
         lambda: {**found.to_dict(), "command": command},
     )
 
@@ -86,11 +83,11 @@ def _all_curves(found: Recommendation) -> Figures:
             for point, curve in zip(points, found.curves, strict=True)
             if point and curve.round_trip == 1
         ]
-        cells = []
+        cells: list[Cell] = []
         for point, curve in zip(points, found.curves, strict=True):
             best = point and curve.round_trip == 1 and point.tokens == min(whole)
-            text = f"{point.bytes_per_token:.3f}" if point else _NONE
-            cells.append(Span(f"{text}{'*' if best else ' '}", "best" if best else ""))
+            value = point.bytes_per_token if point else None
+            cells.append(Figure(value, "ratio", "best" if best else ""))
         lines.append((f"{size:,}", tuple(cells)))
     return Figures("vocabulary", tuple(curve.name for curve in found.curves), tuple(lines))
 
@@ -112,44 +109,14 @@ def _one_curve(found: Recommendation, curve: SizeCurve) -> Figures:
     lines = []
     for point in curve.points:
         gain = curve.gain(point)
-        cells = [f"{point.bytes_per_token:.3f}", _NONE if gain is None else percent(gain)]
+        cells = [Figure(point.bytes_per_token, "ratio"), Figure(gain, "percent")]
         if shape:
+            flops = shape.flops_per_byte(point.size, point.bytes_per_token)
             cells += [
-                f"{shape.embedding(point.size):,}",
-                percent(shape.share(point.size)),
-                f"{shape.flops_per_byte(point.size, point.bytes_per_token):.3e}",
+                Figure(shape.embedding(point.size)),
+                Figure(shape.share(point.size), "percent"),
+                Figure(flops, "scientific"),
             ]
         style = "bold" if point.size == found.size else ""
-        lines.append((f"{point.size:,}", tuple(Span(cell, style) for cell in cells)))
+        lines.append((f"{point.size:,}", tuple(cell._replace(style=style) for cell in cells)))
     return Figures("vocabulary", tuple(names), tuple(lines))
-
-
-def _records(found: Recommendation, command: str | None) -> Iterator[Record]:
-    """Yield the records; the first field is the kind of line."""
-    corpus, shape = found.corpus, found.shape
-    if command:
-        yield ("vocabulary", str(found.size))
-        yield ("candidate", str(found.candidate))
-        yield ("coverage", found.coverage or "")
-    sampled = corpus.bytes if corpus.sampled is None else corpus.sampled
-    sizes = (corpus.documents, corpus.bytes, sampled, corpus.training_bytes, corpus.measured_bytes)
-    yield ("corpus", *map(str, sizes))
-    for one in found.advice:
-        yield ("advice", one.subject, safe(one.text))
-    for curve in found.curves:
-        for point in curve.points:
-            gain = curve.gain(point)
-            record = [
-                *("curve", curve.name, str(point.size), str(point.tokens)),
-                f"{point.bytes_per_token:.6f}",
-                "" if gain is None else f"{gain:.6f}",
-            ]
-            if shape:
-                record += [
-                    str(shape.embedding(point.size)),
-                    f"{shape.share(point.size):.6f}",
-                    f"{shape.flops_per_byte(point.size, point.bytes_per_token):.6g}",
-                ]
-            yield record
-    if command:
-        yield ("command", command)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,22 +21,18 @@ from tokctl.extras.suite import (
     reads,
 )
 from tokctl.extras.suite.splits import DIGITS, INDENTATIONS, STYLES, WAYS
-from tokctl.report.compare import body, opening
+from tokctl.report.compare import Row, body, figures, opening
 from tokctl.report.document import (
     Block,
     Bullets,
-    Figures,
+    Cell,
+    Figure,
     Heading,
     Legend,
     Paragraph,
-    Record,
     Report,
-    Span,
 )
 from tokctl.report.visible import brief, safe
-
-#: Label, and one cell per model; the best cell of a row ends with a star.
-Row = tuple[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -54,13 +50,17 @@ class Section:
     metric: str
     title: str
     label: str
-    rows: list[Row]
+    rows: Sequence[Row]
     notes: tuple[str, ...] = ()
 
     @property
     def has_best(self) -> bool:
-        """Return whether a cell has the star of the best figure."""
-        return any(cell.endswith("*") for _, cells in self.rows for cell in cells)
+        """Return whether a figure is the best of its row."""
+        return any(
+            isinstance(cell, Figure) and cell.verdict == "best"
+            for _, cells in self.rows
+            for cell in cells
+        )
 
 
 def suite_answer(suite: Suite, comparison: Comparison) -> Report:
@@ -73,7 +73,6 @@ def suite_answer(suite: Suite, comparison: Comparison) -> Report:
         "compare",
         "Suite",
         lambda: _blocks(suite, comparison),
-        lambda: _records(suite),
         data,
     )
 
@@ -97,11 +96,8 @@ def suite_blocks(suite: Suite) -> Iterator[Block]:
     models = tuple(safe(model.name) for model in suite.models)
     for section in sections(suite):
         yield _heading(section.title)
-        lines = tuple(
-            (safe(label), tuple(Span(cell, "best" if cell.endswith("*") else "") for cell in cells))
-            for label, cells in section.rows
-        )
-        yield Figures(section.label, models, lines)
+        rows = ((safe(label), cells) for label, cells in section.rows)
+        yield figures(section.label, models, rows)
         if section.has_best:
             yield Legend()
         for note in section.notes:
@@ -110,14 +106,6 @@ def suite_blocks(suite: Suite) -> Iterator[Block]:
 
 def _heading(text: str) -> Heading:
     return Heading(safe(text), "bold underline")
-
-
-def _records(suite: Suite) -> Iterator[Record]:
-    """Yield one record per figure: metric, row, model, figure."""
-    for section in sections(suite):
-        for label, cells in section.rows:
-            for model, cell in zip(suite.models, cells, strict=True):
-                yield section.metric, safe(label), safe(model.name), cell.strip(" *")
 
 
 def sections(suite: Suite) -> Iterator[Section]:
@@ -135,7 +123,7 @@ def sections(suite: Suite) -> Iterator[Section]:
 def _domains(suite: Suite) -> Iterator[Section]:
     names = domain_names(suite)
 
-    def rows(cell: Callable[[DomainReport, DomainFigures], str]) -> list[Row]:
+    def rows(cell: Callable[[DomainReport, DomainFigures], Cell]) -> list[Row]:
         return [
             (name, [cell(domain, model) for model in domain.models])
             for name, domain in zip(names, suite.domains, strict=True)
@@ -173,29 +161,30 @@ def _domains(suite: Suite) -> Iterator[Section]:
             "unk_rate",
             "Tokens that are unknown ↓, by domain",
             "domain",
-            rows(lambda _, model: written(model.figures["unk_rate"], "share")),
+            rows(lambda _, model: _share(model.figures["unk_rate"])),
         )
     yield Section(
         "strr",
         "Words that are one token (STRR) ↑, by domain",
         "domain",
-        rows(lambda _, model: written(model.figures["strr"], "share")),
+        rows(lambda _, model: _share(model.figures["strr"])),
     )
     yield Section(
         "round_trip",
         "Lines that come back exactly ↑, by domain",
         "domain",
-        rows(lambda _, model: written(model.figures["round_trip"], "share")),
+        rows(lambda _, model: _share(model.figures["round_trip"])),
     )
 
 
-def _size(domain: DomainReport, model: DomainFigures) -> str:
-    mark = "*" if model.model == domain.fewest else "~" if model.within_noise else " "
+def _size(domain: DomainReport, model: DomainFigures) -> Figure:
+    verdict = ""
     if not reads(model.figures):
-        mark = "?"
-    # A single model gets no star: its figures have no rival.
-    mark = mark if len(domain.models) > 1 or mark == "?" else " "
-    return written(model.figures["bytes_per_token"], "ratio") + mark
+        verdict = "unread"
+    elif len(domain.models) > 1:  # a single model has no rival
+        close = "close" if model.within_noise else ""
+        verdict = "best" if model.model == domain.fewest else close
+    return Figure(model.figures["bytes_per_token"], "ratio", verdict)
 
 
 def _interval(model: DomainFigures) -> str:
@@ -209,13 +198,13 @@ def _languages(suite: Suite) -> Iterator[Section]:
     found = suite.languages
     rows: list[Row] = []
     for language in found.languages:
-        cells = []
-        for figures in language.figures:
-            mark = " " if reads(figures) else "?"
-            cells.append(written(figures["parity"], "ratio") + mark)
+        cells: list[Cell] = [
+            Figure(own["parity"], "ratio", "" if reads(own) else "unread")
+            for own in language.figures
+        ]
         rows.append((f"{language.name} ({suite.scripts[language.name]})", cells))
-    any_lost = any(cell.endswith("?") for _, cells in rows for cell in cells)
-    rows.append(("Gini of tokens per line", [written(gini, "ratio") + " " for gini in found.gini]))
+    any_lost = not all(reads(own) for language in found.languages for own in language.figures)
+    rows.append(("Gini of tokens per line", [Figure(gini, "ratio") for gini in found.gini]))
     lines = found.languages[0].lines
     notes = [f"{plural(lines, 'sentence')} in each language, which say the same"]
     if any_lost:
@@ -308,7 +297,7 @@ def _numbers(suite: Suite) -> Iterator[Section]:
 
 
 def _code(suite: Suite) -> Iterator[Section]:
-    def rows(label: str, cell: Callable[[SuiteModel, str], str]) -> Iterable[Row]:
+    def rows(label: str, cell: Callable[[SuiteModel, str], Cell]) -> Iterable[Row]:
         return (
             (f"{label}, {style}", [cell(model, style) for model in suite.models])
             for style in STYLES
@@ -319,7 +308,7 @@ def _code(suite: Suite) -> Iterator[Section]:
         "Names in code",
         "",
         [
-            *rows("tokens ↓", lambda m, style: written(m.code.identifier_tokens[style], "ratio")),
+            *rows("tokens ↓", lambda m, style: Figure(m.code.identifier_tokens[style], "ratio")),
             *rows("one token", lambda m, style: _share(m.code.identifier_whole[style])),
             *rows("cut at each word", lambda m, style: _share(m.code.identifier_borders[style])),
         ],
@@ -331,7 +320,7 @@ def _code(suite: Suite) -> Iterator[Section]:
         [
             (
                 plural(length, kind),
-                [written(model.code.indentation[kind, length], "count") for model in suite.models],
+                [Figure(model.code.indentation[kind, length]) for model in suite.models],
             )
             for kind, length in INDENTATIONS
         ],
@@ -359,7 +348,7 @@ def _stability(suite: Suite) -> Iterator[Section]:
         rows = [
             (
                 f"{one.group}: {one.name}",
-                [written(report.variations[place].figures[metric], kind) for report in reports],
+                [Figure(report.variations[place].figures[metric], kind) for report in reports],
             )
             for place, one in enumerate(reports[0].variations)
         ]
@@ -409,7 +398,10 @@ def _candidates(suite: Suite) -> Iterator[Section]:
             [
                 (
                     f"{one.id} {brief(one.token)}",
-                    [f"{one.value:.4f}" if n == place else "" for n in range(len(suite.models))],
+                    [
+                        Figure(one.value, "index") if n == place else ""
+                        for n in range(len(suite.models))
+                    ],
                 )
                 for one in facts.candidates[:_CANDIDATES]
             ],
@@ -445,8 +437,8 @@ def _morphology(suite: Suite) -> Iterator[Section]:
         )
 
 
-def _share(figure: MetricValue) -> str:
-    return written(figure, "share")
+def _share(figure: MetricValue) -> Figure:
+    return Figure(figure, "share")
 
 
 def _reasons(figures: Iterable[MetricValue]) -> tuple[str, ...]:

@@ -13,15 +13,16 @@ from tokctl.report.document import (
     Bullets,
     Column,
     Content,
+    Figure,
     Heading,
+    Name,
     Paragraph,
-    Record,
     Report,
     Table,
-    segments,
+    Tokens,
     text_or_bytes,
 )
-from tokctl.report.visible import brief, decoded, names, visible
+from tokctl.report.visible import decoded
 
 #: Shown on a terminal at most: pre-tokens, tokens of one pre-token.
 _FEW = 10
@@ -46,7 +47,6 @@ def gap(found: TokenGap, limit: int | None) -> Report:
         "inspect",
         "How far the tokens of a text are from the fewest",
         lambda: _blocks(found, limit or _FEW),
-        lambda: _records(found),
         lambda: _data(found),
     )
 
@@ -58,8 +58,8 @@ def _blocks(gap: TokenGap, limit: int) -> Iterator[Block]:
         return
     yield Paragraph(_summary(gap), "bold")
     more = Column("this model has", right=True, fold=True)
-    columns = (Column(fold=True), Column("tokens", right=True), more)
-    rows: list[list[Content]] = [["this model", f"{gap.tokens:,}", ""]]
+    columns = (Column(fold=True, field="segmentation"), Column("tokens", right=True), more)
+    rows: list[list[Content]] = [["this model", Figure(gap.tokens), ""]]
     figures = [
         ("fewest with its vocabulary", gap.fewest),
         ("lower bound, any vocabulary", gap.bound),
@@ -67,7 +67,7 @@ def _blocks(gap: TokenGap, limit: int) -> Iterator[Block]:
     if not isinstance(gap.across, Undefined):
         figures.append(("fewest across pre-tokens", gap.across))
     for label, tokens in figures:
-        rows.append([label, f"{tokens:,}", _more(gap.tokens, tokens)])
+        rows.append([label, Figure(tokens), _more(gap.tokens, tokens)])
     yield Table(columns, rows, has_head=True)
     yield Bullets(tuple(_notes(gap)), "dim")
     if not gap.losing:
@@ -77,11 +77,11 @@ def _blocks(gap: TokenGap, limit: int) -> Iterator[Block]:
     )
     table: list[list[Content]] = [
         [
-            f"{one.lost:,}",
-            f"{one.count:,}",
-            brief(decoded(one.data)),
-            segments(one.tokens, _LONGEST),
-            segments(one.fewest, _LONGEST),
+            Figure(one.lost),
+            Figure(one.count),
+            Name(decoded(one.data)),
+            Tokens(one.tokens, (), _LONGEST),
+            Tokens(one.fewest, (), _LONGEST),
         ]
         for one in gap.losers[:limit]
     ]
@@ -136,32 +136,6 @@ def _notes(gap: TokenGap) -> Iterator[str]:
             f"{plural(gap.unspelled, 'pre-token')} that the vocabulary does not spell, or added "
             f"tokens, count as they are in each figure: {plural(gap.unspelled_tokens, 'token')}."
         )
-
-
-def _records(gap: TokenGap) -> Iterator[Record]:
-    """Yield the records; the first field is the kind of line.
-
-    - `tokens`, `fewest`, `across` (`-` if not computed), `reached`, `budget`, `characters`,
-      `losing`: one field.
-    - `bound`: name, tokens.
-    - `pre-tokens`: all, distinct.
-    - `unspelled`: pre-tokens, tokens.
-    - `lost`: tokens, count, pre-token, the model's tokens, the fewest tokens.
-    """
-    yield "tokens", str(gap.tokens)
-    yield "fewest", str(gap.fewest)
-    yield "across", "-" if isinstance(gap.across, Undefined) else str(gap.across)
-    for name, tokens in gap.bounds.items():
-        yield "bound", name, str(tokens)
-    yield "reached", "yes" if gap.is_reached else "no"
-    yield "budget", str(gap.budget)
-    yield "pre-tokens", str(gap.pre_tokens), str(gap.distinct)
-    yield "characters", str(gap.characters)
-    yield "unspelled", str(gap.unspelled), str(gap.unspelled_tokens)
-    yield "losing", str(gap.losing)
-    for one in gap.losers:
-        text = visible(decoded(one.data))
-        yield "lost", str(one.lost), str(one.count), text, names(one.tokens), names(one.fewest)
 
 
 def _data(gap: TokenGap) -> dict[str, Any]:

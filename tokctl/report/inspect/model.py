@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tokctl.analysis.explain import Checks, FileFacts, MergeRecord, Summary
 from tokctl.analysis.health import Example, Finding, Health
@@ -15,12 +15,13 @@ from tokctl.report.document import (
     Block,
     Column,
     Content,
+    Figure,
     Flow,
     Gap,
     Heading,
     Inline,
+    Name,
     Paragraph,
-    Record,
     Report,
     Span,
     Table,
@@ -28,16 +29,12 @@ from tokctl.report.document import (
 )
 from tokctl.report.inspect.training import (
     cost_name,
-    language_rows,
     languages_data,
     languages_table,
     merge_data,
-    merge_rows,
     merges_table,
     rounds_data,
-    rounds_rows,
     rounds_table,
-    scored,
 )
 from tokctl.report.inspect.words import added_data
 from tokctl.report.visible import brief, readable, visible
@@ -59,77 +56,52 @@ def summary(name: str, found: Summary) -> Report:
         "inspect",
         f"Tokenizer: {file_names([name])[0]}",
         lambda: _summary_blocks(name, found),
-        lambda: _summary_records(name, found),
         lambda: _summary_data(found),
     )
 
 
 def _summary_blocks(name: str, summary: Summary) -> Iterator[Block]:
     yield facts(_labels_once(summary_facts(summary)), title=visible(name))
-    for part in _summary_parts(summary):
-        yield Heading(part.title)
-        yield part.block
+    for title, counts in _counted(summary):
+        yield Heading(title)
+        yield _bars(_together(counts) if title.startswith(_BY_LENGTH) else counts)
+    yield Heading(f"longest tokens, in {summary.unit}")
+    yield _named_figures([(token, Figure(length)) for token, length in summary.longest], "length")
+    for title, kind, values in _best(summary):
+        yield Heading(title)
+        yield _named_figures([(token, Figure(value, kind)) for token, value in values], "value")
+    for title, merges in histories(summary):
+        yield Heading(title)
+        yield merges_table(merges)
+    if summary.languages:
+        yield Heading("languages of the training")
+        yield languages_table(summary.languages)
+    if summary.rounds:
+        yield Heading("rounds of the training")
+        yield rounds_table(summary.rounds)
+    yield Heading("checks")
+    yield facts(check_rows(summary.checks, summary))
+
+
+def _named_figures(values: Sequence[tuple[str, Figure]], field: str) -> Table:
+    """Return a table of figures, called `field` in CSV, with the tokens that have them."""
+    columns = (Column(style="dim", field=field), Column(fold=True, field="token"))
+    return Table(columns, [[figure, Name(token)] for token, figure in values])
 
 
 def _bars(counts: Sequence[tuple[str, int]]) -> Table:
     """Return a table with a bar for each count; a count above 0 has at least a sliver."""
-    columns = (Column(fold=True), Column(right=True), Column(style="cyan", is_drawing=True))
+    columns = (
+        Column(fold=True, field="group"),
+        Column(right=True, field="tokens"),
+        Column(style="cyan", is_drawing=True),
+    )
     most = max((count for _, count in counts), default=1) or 1
-    rows = [
-        [key, f"{count:,}", "█" * round(_BAR * count / most) or ("▏" if count else "")]
+    rows: list[list[Content]] = [
+        [key, Figure(count), "█" * round(_BAR * count / most) or ("▏" if count else "")]
         for key, count in counts
     ]
     return Table(columns, rows)
-
-
-def _summary_records(name: str, summary: Summary) -> Iterator[Record]:
-    """Yield the facts, then each part: an empty record, the part's title, its records."""
-    yield "model", visible(name)
-    yield from summary_facts(summary)
-    for part in _summary_parts(summary):
-        yield ()
-        yield (part.label or part.title,)
-        yield from part.records
-
-
-class SummaryPart(NamedTuple):
-    """Part of a summary: a block for people and records with its contents.
-
-    `title` heads the block, and `label` the records; an empty `label` stands for `title`.
-    """
-
-    title: str
-    block: Block
-    records: Iterable[Record]
-    label: str = ""
-
-
-def _summary_parts(summary: Summary) -> Iterator[SummaryPart]:
-    for title, counts in _counted(summary):
-        bars = _bars(_together(counts) if title.startswith(_BY_LENGTH) else counts)
-        yield SummaryPart(title, bars, [(key, str(count)) for key, count in counts])
-    yield SummaryPart(
-        f"longest tokens, in {summary.unit}",
-        facts((f"{length:,}", brief(token)) for token, length in summary.longest),
-        [(brief(token), str(length)) for token, length in summary.longest],
-        f"longest tokens ({summary.unit})",
-    )
-    for title, values in _best(summary):
-        named = [(brief(token), value) for token, value in values]
-        yield SummaryPart(title, facts((value, token) for token, value in named), named)
-    for title, merges in histories(summary):
-        yield SummaryPart(title, merges_table(merges), merge_rows(merges, brief))
-    if summary.languages:
-        yield SummaryPart(
-            "languages of the training",
-            languages_table(summary.languages),
-            language_rows(summary.languages),
-        )
-    if summary.rounds:
-        rows = rounds_rows(summary.rounds, examples=False)
-        yield SummaryPart("rounds of the training", rounds_table(summary.rounds), rows)
-    checks = list(check_rows(summary.checks, summary))
-    yield SummaryPart("checks", facts(checks), checks)
 
 
 def _summary_data(summary: Summary) -> dict[str, Any]:
@@ -250,17 +222,16 @@ def _together(lengths: list[tuple[str, int]]) -> list[tuple[str, int]]:
     return list(found.items())
 
 
-def _best(summary: Summary) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield titles, and tokens with the count or score that they were chosen by."""
+def _best(summary: Summary) -> Iterator[tuple[str, str, Sequence[tuple[str, float]]]]:
+    """Yield title and kind of figure, and tokens with the figure that they were chosen by."""
     if summary.frequent:
-        counts = [(token, str(count)) for token, count in summary.frequent]
-        yield "most frequent tokens in training", counts
+        yield "most frequent tokens in training", "count", summary.frequent
     for title, pieces in (
         ("pieces with the highest scores", summary.highest),
         ("pieces with the lowest scores", summary.lowest),
     ):
         if pieces:
-            yield title, [(token, scored(score)) for token, score in pieces]
+            yield title, "score", pieces
 
 
 def histories(summary: Summary) -> Iterator[tuple[str, Sequence[MergeRecord]]]:
@@ -354,7 +325,6 @@ def recipe(model: Model, source: FileFacts) -> Report:
         "inspect",
         "Recipe",
         lambda: [facts(_labels_once(_whole_recipe(model, source)))],
-        lambda: _whole_recipe(model, source),
         lambda: model.recipe.to_dict() | _source_data(source),
     )
 
@@ -612,7 +582,6 @@ def health(name: str, report: Health) -> Report:
         "inspect",
         f"Health of {name}",
         lambda: _health_blocks(name, report),
-        lambda: _health_records(name, report),
         report.to_dict,
     )
 
@@ -646,7 +615,7 @@ def _health_blocks(name: str, health: Health) -> Iterator[Block]:
     for reason, checks in by_reason.items():
         rows.append([first, Span(f"{', '.join(checks)}: {readable(reason)}", "dim")])
         first = ""
-    yield Table((Column(width=_WIDEST), Column(fold=True)), rows)
+    yield Table((Column(width=_WIDEST, field="result"), Column(fold=True, field="check")), rows)
     yield Gap()
     yield Paragraph(["Verdict: ", _mark(health.verdict), f"; {_tally(health)}"], "bold")
     yield Paragraph("docs/health.md explains what to do about each check.", "dim")
@@ -679,7 +648,7 @@ def _example(one: Example) -> list[Inline]:
     notes = [note for note in (_bytes(one), readable(one.note)) if note]
     return [
         *id_,
-        Span(brief(one.token), "cyan"),
+        Name(one.token, "cyan"),
         Span(f" ({'; '.join(notes)})" if notes else "", "dim"),
     ]
 
@@ -690,36 +659,6 @@ def _bytes(one: Example) -> str:
     if one.id is None or plain or one.token.encode("utf-8", "surrogatepass") == one.data:
         return ""
     return one.data[:_MOST_BYTES].hex(" ") + (" …" if len(one.data) > _MOST_BYTES else "")
-
-
-def _health_records(name: str, health: Health) -> Iterator[Record]:
-    """Yield the records; the first field is the kind of line, and the verdict comes last."""
-    yield ["model", visible(name), str(health.vocab_size)]
-    if health.texts:
-        sizes = [str(health.texts.bytes), str(health.texts.tokens)]
-        yield ["texts", str(len(health.texts.names)), *sizes]
-    for finding in health.findings:
-        yield [finding.severity, *_finding_fields(finding)]
-        for one in finding.examples:
-            id_ = "-" if one.id is None else str(one.id)
-            yield [
-                "example",
-                finding.name,
-                id_,
-                visible(one.token),
-                one.data.hex(),
-                readable(one.note),
-            ]
-    for finding in health.passed:
-        yield ["passed", *_finding_fields(finding)]
-    for check in health.not_made:
-        yield ["not made", check.name, readable(check.reason)]
-    yield ["verdict", health.verdict, _tally(health)]
-
-
-def _finding_fields(finding: Finding) -> list[str]:
-    numbers = [str(finding.count), str(finding.of), finding.things, str(finding.undecided)]
-    return [finding.name, *numbers]
 
 
 def _tally(health: Health) -> str:

@@ -20,29 +20,28 @@ from tokctl.report.document import (
     Block,
     Column,
     Content,
+    Figure,
     Gap,
     Heading,
     Inline,
+    Name,
     Paragraph,
-    Record,
     Report,
     Span,
     Table,
+    Tokens,
     Tree,
-    segments,
     text_or_bytes,
 )
 from tokctl.report.inspect.training import (
     FITTING,
-    chosen_in,
     decimal,
     merge_data,
-    number,
     scored,
     told_of,
 )
 from tokctl.report.inspect.words import added_data, how_found, path_names, why_removed
-from tokctl.report.visible import brief, decoded, names, visible
+from tokctl.report.visible import brief, decoded
 
 #: Most tokens on a terminal of one word, or of the segmentation that would replace a piece.
 _LONGEST = 60
@@ -58,15 +57,14 @@ def token(history: TokenHistory, limit: int | None, use: TokenUse | None = None)
 
     Args:
         history: origin of the token, and the tokens made with it.
-        limit: most tokens made with it, and most words, to show; None shows all in records, and a
-            screenful on a terminal.
+        limit: most tokens made with it, and most words, to show; None shows all in JSON, and a
+            screenful elsewhere.
         use: use of the token in a text; None without a text.
     """
     return Report(
         "inspect",
         "Token",
         lambda: _token_blocks(history, limit or FITTING, use),
-        lambda: _token_records(history, limit, use),
         lambda: _token_data(history, limit, use),
     )
 
@@ -118,9 +116,9 @@ def _piece_score_blocks(piece: PieceScore) -> Iterator[Block]:
     if piece.instead is None or piece.gain is None:
         yield Paragraph("There is no other way to write its text.", "dim")
         return
-    others = segments(path_names(piece.instead), _LONGEST)
+    others = Tokens(path_names(piece.instead), (), _LONGEST)
     score = Span(f"  score {scored(piece.instead.score)}", "dim")
-    yield Paragraph(["without it: ", *others, score])
+    yield Paragraph(["without it: ", others, score])
     if piece.gain < 0:
         yield Paragraph(f"It scores {scored(-piece.gain)} less than that: it is never taken.")
     else:
@@ -168,67 +166,12 @@ def _uses_table(token: TokenHistory, limit: int) -> Table:
         Column("right", fold=True),
         Column("token", fold=True, style="bold"),
     )
-    own = brief(token.token)
-    rows = []
+    own = token.token
+    rows: list[list[Content]] = []
     for use in token.uses[:limit]:
-        partner = brief(use.partner)
-        left, right = (partner, own) if use.side == "right" else (own, partner)
-        rows.append([f"{use.step:,}", left, right, brief(use.result)])
+        sides = (use.partner, own) if use.side == "right" else (own, use.partner)
+        rows.append([Figure(use.step), *map(Name, sides), Name(use.result)])
     return Table(columns, rows, has_head=True)
-
-
-def _token_records(
-    token: TokenHistory, limit: int | None, use: TokenUse | None
-) -> Iterator[Record]:
-    """Yield the records; the first field is the kind of line.
-
-    - `token`, `id`, `bytes` (hexadecimal), `kind`; `found` for an added token.
-    - `score`, `probability`, `place` (rank by score, number of pieces) and `without` (the loss, the
-      tokens instead) for a piece.
-    - `counted`: count in training, rank by count, number of tokens.
-    - `merge` (`rank` if only ranks are known): each merge that the token is made of, in order.
-    - `again`: each further merge that makes the token.
-    - `removed`: step, the token that its merge makes, the two counts that were compared.
-    - `use`: step, partner, side and result of each merge with the token.
-    - `uses` (with a text): uses, rank by uses, number of tokens used, tokens of the text.
-    - `word` (with a text): occurrences, uses in them, the word, its tokens.
-    """
-    yield "token", visible(token.token)
-    yield "id", "-" if token.id is None else str(token.id)
-    yield "bytes", token.data.hex()
-    yield "kind", token.kind
-    if token.added:
-        yield "found", how_found(token.added)
-    if piece := token.piece_score:
-        yield "score", scored(piece.score)
-        yield "probability", f"{exp(piece.score):.4g}"
-        yield "place", str(piece.place), str(piece.pieces)
-        if piece.instead is not None and piece.gain is not None:
-            yield "without", scored(piece.gain), names(path_names(piece.instead))
-    if token.training_count:
-        counted = token.training_count
-        yield "counted", str(counted.count), str(counted.place), str(counted.tokens)
-    for name, merges in (
-        ("rank" if token.ranked else "merge", token.merges),
-        ("again", token.again),
-    ):
-        for merge in merges:
-            tokens = map(visible, (merge.left, merge.right, merge.token))
-            count = [] if token.ranked else [number(merge.count)]
-            score = [] if merge.score is None else [str(merge.score)]
-            yield name, str(merge.step), *tokens, *count, *score, *chosen_in(merge)
-    for removal in token.removals:
-        by = "-" if removal.by is None else visible(removal.by)
-        figures = str(removal.count), str(removal.whole)
-        yield "removed", str(removal.step), by, *figures
-    for made in token.uses[:limit]:
-        yield "use", str(made.step), visible(made.partner), made.side, visible(made.result)
-    if use:
-        place = str(use.place) if use.uses else "-"
-        yield "uses", str(use.uses), place, str(use.used), str(use.tokens)
-        for word in use.words[:limit]:
-            text = visible(decoded(word.data))
-            yield "word", str(word.count), str(word.uses), text, names(word.tokens)
 
 
 def _token_data(token: TokenHistory, limit: int | None, use: TokenUse | None) -> dict[str, Any]:
@@ -285,8 +228,11 @@ def _token_use_blocks(use: TokenUse, limit: int) -> Iterator[Block]:
     for word in use.words[:limit]:
         times = word.uses // word.count
         often = f"{word.count:,}" + (f", {times} each" if times > 1 else "")
-        rows.append([often, brief(decoded(word.data)), segments(word.tokens, _LONGEST)])
-    yield Table((Column(right=True), Column(fold=True), Column(fold=True)), rows)
+        rows.append([often, Name(decoded(word.data)), Tokens(word.tokens, (), _LONGEST)])
+    names = ("word", "tokens")
+    yield Table(
+        (Column(right=True, field="count"), *(Column(fold=True, field=n) for n in names)), rows
+    )
     if len(use.words) > limit:
         more = plural(len(use.words) - limit, "more word")
         yield Paragraph(f"{more}: --limit {len(use.words)} shows all", "dim")
@@ -300,13 +246,12 @@ def use(found: TextUse, limit: int | None) -> Report:
 
     Args:
         found: uses of the tokens in the text.
-        limit: most tokens of each list on a terminal; None shows a few.
+        limit: most tokens of each list; None shows a few.
     """
     return Report(
         "inspect",
         "Tokens that a text uses",
         lambda: _use_blocks(found, limit or _FEW),
-        lambda: _use_records(found),
         lambda: _use_data(found),
     )
 
@@ -331,32 +276,9 @@ def _use_blocks(use: TextUse, limit: int) -> Iterator[Block]:
         more = use.never_count - len(use.never)
         left_out = [Span(f", … {more:,} more", "dim")] if more else []
         yield Paragraph([", ".join(map(brief, use.never)), *left_out])
-    for _, title, groups in _groups(use):
+    for title, groups in _groups(use):
         yield Heading(title)
         yield _shares_table(groups, use.tokens)
-
-
-def _use_records(use: TextUse) -> Iterator[Record]:
-    """Yield the records; the first field is the kind of line.
-
-    - `tokens`, `unknown`, `emittable`, `used`, `never`: one number.
-    - `frequent` and `rarest`: token, uses.
-    - `unused`: token.
-    - `place`, `content`, `script`, `length`: group, tokens in the vocabulary, used tokens, uses.
-    """
-    yield "tokens", str(use.tokens)
-    yield "unknown", str(use.unknown)
-    yield "emittable", str(use.emittable)
-    yield "used", str(use.used)
-    yield "never", str(use.never_count)
-    for name, tokens in (("frequent", use.frequent), ("rarest", use.rarest)):
-        for token, uses in tokens:
-            yield name, visible(token), str(uses)
-    for token in use.never:
-        yield "unused", visible(token)
-    for label, _, groups in _groups(use):
-        for group, share in groups.items():
-            yield label, group, str(share.tokens), str(share.used), str(share.uses)
 
 
 def _use_data(use: TextUse) -> dict[str, Any]:
@@ -367,35 +289,48 @@ def _use_data(use: TextUse) -> dict[str, Any]:
     return data | {"lengths": {"unit": data.pop("unit"), "tokens": lengths}}
 
 
-def _groups(use: TextUse) -> Iterator[tuple[str, str, Mapping[str, Share]]]:
-    yield "place", "by place in the word", use.places
-    yield "content", "by content", use.contents
-    yield "script", "by script", use.scripts
-    lengths = {str(length): share for length, share in use.lengths.items()}
-    yield "length", f"by length in {use.unit}", lengths
+def _groups(use: TextUse) -> Iterator[tuple[str, Mapping[str, Share]]]:
+    yield "by place in the word", use.places
+    yield "by content", use.contents
+    yield "by script", use.scripts
+    yield f"by length in {use.unit}", {str(length): own for length, own in use.lengths.items()}
 
 
 def _counted_table(tokens: Iterable[tuple[str, int]], total: int) -> Table:
-    columns = (Column(right=True), Column(right=True, style="dim"), Column(fold=True))
-    rows = [[f"{uses:,}", _share(uses, total, 2), brief(token)] for token, uses in tokens]
+    columns = (
+        Column(right=True, field="uses"),
+        Column(right=True, style="dim", field="share"),
+        Column(fold=True, field="token"),
+    )
+    rows: list[list[Content]] = [
+        [Figure(uses), Figure(uses / total, "percent2"), Name(token)] for token, uses in tokens
+    ]
     return Table(columns, rows)
 
 
 def _shares_table(groups: Mapping[str, Share], total: int) -> Table:
-    figures = (Column(name, right=True) for name in ("tokens", "used", "", "uses", " "))
+    columns = (
+        Column(fold=True, field="group"),
+        Column("tokens", right=True),
+        Column("used", right=True),
+        Column(right=True, field="share used"),
+        Column("uses", right=True),
+        Column(right=True, field="share of uses"),
+    )
     rows: list[list[Content]] = [
         [
             group,
-            f"{share.tokens:,}",
-            f"{share.used:,}",
-            Span(_share(share.used, share.tokens), "dim"),
-            f"{share.uses:,}",
-            Span(_share(share.uses, total), "dim"),
+            *(Figure(share.tokens), Figure(share.used), _share_cell(share.used, share.tokens)),
+            *(Figure(share.uses), _share_cell(share.uses, total)),
         ]
         for group, share in groups.items()
     ]
-    return Table((Column(fold=True), *figures), rows, has_head=True)
+    return Table(columns, rows, has_head=True)
 
 
-def _share(part: int, whole: int, digits: int = 1) -> str:
-    return percent(part / whole, digits) if whole else "none"
+def _share_cell(part: int, whole: int) -> Content:
+    return Figure(part / whole, "percent", style="dim") if whole else Span("none", "dim")
+
+
+def _share(part: int, whole: int) -> str:
+    return percent(part / whole) if whole else "none"

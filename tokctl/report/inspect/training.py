@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import asdict
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -24,25 +25,21 @@ from tokctl.report.document import (
     Column,
     Content,
     Curve,
+    Figure,
     Gap,
+    Name,
     Paragraph,
-    Record,
     Report,
     Span,
     Table,
-    segments,
+    Tokens,
 )
-from tokctl.report.visible import brief, names, visible
+from tokctl.report.visible import brief
 
 #: Lines of a corpus state or of its pairs that a terminal shows unless `--limit` says otherwise.
 FITTING = 30
 #: Most tokens of one word on a terminal.
 _LONGEST = 60
-
-
-def number(count: int | None, form: str = "d") -> str:
-    """Return a count, or `-` if the file does not say it."""
-    return "-" if count is None else format(count, form)
 
 
 def scored(score: float) -> str:
@@ -53,16 +50,6 @@ def scored(score: float) -> str:
 def language_name(language: str | None) -> str:
     """Return the name of the language that chose a merge; "all" if all chose together."""
     return "" if language is None else brief(language) if language else "all"
-
-
-def chosen_in(merge: MergeRecord) -> list[str]:
-    """Return the fields of a record that say when and for which language a merge was chosen.
-
-    These are the stage of the training and the language (`-` for all together), if the merge has
-    them.
-    """
-    stage = [] if merge.stage is None else [str(merge.stage)]
-    return stage if merge.language is None else [*stage, visible(merge.language) or "-"]
 
 
 def told_of(merge: MergeRecord, score: str) -> Iterator[str]:
@@ -121,25 +108,8 @@ def merges(
         "inspect",
         "Merges",
         blocks,
-        lambda: merge_rows(shown),
         lambda: {"merges": list(map(merge_data, shown))},
     )
-
-
-def merge_rows(
-    records: Iterable[MergeRecord], name: Callable[[str], str] = visible
-) -> Iterator[Record]:
-    """Yield a record per merge: step, left, right, token, count, and what `chosen_in` returns.
-
-    Before the fields of `chosen_in`, a merge with a score has it exactly and as a decimal. `name`
-    turns a token into its text.
-    """
-    for merge in records:
-        row = [str(merge.step), *map(name, (merge.left, merge.right, merge.token))]
-        row.append(number(merge.count))
-        if merge.score is not None:
-            row += [str(merge.score), decimal(merge)]
-        yield [*row, *chosen_in(merge)]
 
 
 def merge_data(merge: MergeRecord) -> dict[str, Any]:
@@ -180,7 +150,10 @@ def merges_table(records: Sequence[MergeRecord], wanted: Container[str] = ()) ->
         columns.append(Column("count", right=True))
     if has_scores:
         least = 0 if longest <= _SHORT else _BESIDE + longest
-        columns += [Column("score", right=True), Column("≈", right=True, least=least)]
+        columns += [
+            Column("score", right=True),
+            Column("≈", right=True, least=least, field="decimal score"),
+        ]
     if stages:
         columns.append(Column("stage", right=True))
     by_language = any(merge.language is not None for merge in records)
@@ -188,15 +161,24 @@ def merges_table(records: Sequence[MergeRecord], wanted: Container[str] = ()) ->
         columns.append(Column("chosen for", fold=True))
     rows: list[list[Content]] = []
     for merge in records:
-        row: list[Content] = [f"{merge.step:,}"]
-        for name in (merge.left, merge.right, merge.token):
-            row.append(Span(brief(name), "underline" if name in wanted else ""))
-        row += [number(merge.count, ",")] if counted else []
-        row += [str(merge.score or ""), decimal(merge)] if has_scores else []
-        row += [number(merge.stage)] if stages else []
-        row += [language_name(merge.language)] if by_language else []
+        row: list[Content] = [Figure(merge.step)]
+        for token in (merge.left, merge.right, merge.token):
+            row.append(Name(token, "underline" if token in wanted else ""))
+        row += [Figure(merge.count)] if counted else []
+        row += _score_cells(merge.score) if has_scores else []
+        row += [Figure(merge.stage)] if stages else []
+        row += (
+            [Name(merge.language) if merge.language else language_name(merge.language)]
+            if by_language
+            else []
+        )
         rows.append(row)
     return Table(tuple(columns), rows, has_head=True)
+
+
+def _score_cells(score: Fraction | None) -> list[Content]:
+    """Return a score exactly and as a decimal; two empty cells without a score."""
+    return ["", ""] if score is None else [Figure(score, "exact"), Figure(score, "decimal")]
 
 
 # Corpus states.
@@ -211,21 +193,14 @@ def state(
         step: number of the last step.
         merge: merge of this step; None before the first merge.
         words: pre-tokens of the state.
-        limit: most words to show; None shows all in records, and a screenful on a terminal.
+        limit: most words to show; None shows all in JSON, and a screenful elsewhere.
     """
     return Report(
         "inspect",
         "Corpus state",
         lambda: _state_blocks(merge, words, limit or FITTING),
-        lambda: map(_state_row, words[:limit]),
         lambda: {"step": step, "merge": merge and merge_data(merge), "words": words[:limit]},
     )
-
-
-def _state_row(word: PreTokenState) -> Record:
-    """Return count and tokens; for a word that the step changed, also its earlier tokens."""
-    before = [] if word.before is None else [names(word.before)]
-    return [str(word.count), names(word.tokens), *before]
 
 
 def _state_blocks(
@@ -236,15 +211,22 @@ def _state_blocks(
     else:
         pair = f"{brief(merge.left)} + {brief(merge.right)} → {brief(merge.token)}"
         yield Paragraph(f"After step {merge.step:,}: {pair}", "bold")
-    columns = (Column(width=1), Column(right=True), Column(fold=True), Column(fold=True))
+    columns = (
+        Column(width=1, field="changed"),
+        Column(right=True, field="count"),
+        Column(fold=True, field="tokens"),
+        Column(fold=True, field="before"),
+    )
     places = _fitting(words, limit)
     rows: list[list[Content]] = []
+    remarks = []
     for before, place in pairwise([-1, *places, len(words)]):
         if place - before > 1:
+            remarks.append(len(rows))
             rows.append(["", "", Span(f"… {plural(place - before - 1, 'word')}", "dim"), ""])
         if place < len(words):
             rows.append(_state_cells(words[place]))
-    yield Table(columns, rows, gap=1)
+    yield Table(columns, rows, gap=1, remarks=remarks)
     notes = [plural(len(words), "word")]
     if merge:
         changed = sum(word.changed for word in words)
@@ -257,11 +239,15 @@ def _state_blocks(
 
 def _state_cells(word: PreTokenState) -> list[Content]:
     mark = Span("*", "bold green") if word.changed else ""
-    tokens = segments(word.tokens, _LONGEST, word.places)
+    tokens = Tokens(word.tokens, word.places, _LONGEST)
     if word.before is None:
-        return [mark, f"{word.count:,}", tokens, ""]
-    before = [Span("was ", "dim"), *segments(word.before, _LONGEST)]
-    return [mark, f"{word.count:,}", tokens, before]
+        return [mark, Figure(word.count), tokens, ""]
+    return [
+        mark,
+        Figure(word.count),
+        tokens,
+        [Span("was ", "dim"), Tokens(word.before, (), _LONGEST)],
+    ]
 
 
 def _fitting(words: Sequence[PreTokenState], limit: int) -> list[int]:
@@ -297,13 +283,12 @@ def pairs(found: StatePairs, merged: MergeRecord | None, limit: int | None) -> R
     Args:
         found: pairs of the state.
         merged: merge that the model makes next; None after the last one.
-        limit: most pairs to show; None shows all in records, and a screenful on a terminal.
+        limit: most pairs to show; None shows all in JSON, and a screenful elsewhere.
     """
     return Report(
         "inspect",
         "Pairs",
         lambda: _pairs_blocks(found, merged, limit or FITTING),
-        lambda: map(_pair_row, found.pairs[:limit]),
         lambda: {
             "step": found.step,
             "pairs": list(map(_pair_data, found.pairs[:limit])),
@@ -311,18 +296,6 @@ def pairs(found: StatePairs, merged: MergeRecord | None, limit: int | None) -> R
             "known": found.known,
         },
     )
-
-
-def _pair_row(pair: PairCount) -> Record:
-    """Return the record of a pair: left, right, count, and the step that merges it in the model.
-
-    If the training compares scores, the counts of left and right and the score, exactly and as a
-    decimal, follow.
-    """
-    row = [visible(pair.left), visible(pair.right), str(pair.count), number(pair.step)]
-    if (score := pair.score) is not None:
-        row += [str(pair.left_count), str(pair.right_count), str(score), f"{float(score):.4g}"]
-    return row
 
 
 def _pair_data(pair: PairCount) -> dict[str, Any]:
@@ -370,24 +343,33 @@ def _pairs_blocks(found: StatePairs, merged: MergeRecord | None, limit: int) -> 
 
 def _pairs_table(shown: Sequence[PairCount]) -> Table:
     by_score = shown[0].by_score
-    columns = [Column(), Column("left", right=True, fold=True), Column("right", fold=True)]
+    columns = [
+        Column(field="mark"),
+        Column("left", right=True, fold=True),
+        Column("right", fold=True),
+    ]
     columns.append(Column("count", right=True, least=_WIDE if by_score else 0))
     if by_score:
         # On a narrow terminal the counts are part of the fraction instead.
         columns += [Column(name, right=True, least=_WIDE) for name in ("of left", "of right")]
         columns.append(Column("score", right=True, fold=True, least=_WIDE))
         columns.append(Column("score", right=True, fold=True, most=_WIDE - 1))
-        columns.append(Column("≈", right=True))
+        columns.append(Column("≈", right=True, field="decimal score"))
     columns.append(Column("merged at", right=True))
     rows: list[list[Content]] = []
     for pair in shown:
         mark: Content = Span("*", "bold green") if pair.wins else "-" if pair.refused else ""
-        row = [mark, brief(pair.left), brief(pair.right), f"{pair.count:,}"]
+        row = [mark, Name(pair.left), Name(pair.right), Figure(pair.count)]
         if (score := pair.score) is not None:
             whole = f"{pair.count}/({pair.left_count}·{pair.right_count})"
-            row += [f"{pair.left_count:,}", f"{pair.right_count:,}", str(score), whole]
-            row.append(f"{float(score):.4g}")
-        row.append("never" if pair.step is None else f"{pair.step:,}")
+            row += [
+                Figure(pair.left_count),
+                Figure(pair.right_count),
+                Figure(score, "exact"),
+                whole,
+            ]
+            row.append(Figure(score, "decimal"))
+        row.append("never" if pair.step is None else Figure(pair.step))
         rows.append(row)
     strong = {place for place, pair in enumerate(shown) if pair.wins}
     return Table(tuple(columns), rows, has_head=True, strong=strong)
@@ -414,25 +396,13 @@ def languages_table(found: LanguageShares) -> Table:
         columns.append(Column(cost_name(found.measure), right=True))
     rows: list[list[Content]] = []
     for one in found.languages:
-        row: list[Content] = [brief(one.name), f"{one.merges:,}", f"{one.before:,}"]
-        rows.append([*row, f"{one.after:,}", _written(one.cost_after) if divides else ""])
+        row: list[Content] = [Name(one.name), *map(Figure, (one.merges, one.before, one.after))]
+        rows.append([*row, _figure(one.cost_after)])
     if found.together:
-        rows.append(["all together", f"{found.together:,}", "", "", ""])
-    rows.append(["Gini", "", _written(found.gini_before), _written(found.gini_after), ""])
+        rows.append(["all together", Figure(found.together), "", "", ""])
+    rows.append(["Gini", "", _figure(found.gini_before), _figure(found.gini_after), ""])
     rows = [row[: len(columns)] for row in rows]
     return Table(tuple(columns), rows, has_head=True)
-
-
-def language_rows(found: LanguageShares) -> Iterator[Record]:
-    """Yield a record per language: name, merges, tokens before and after.
-
-    A record `all` with the merges that all chose together, and a record `gini` with the
-    coefficients before and after, follow.
-    """
-    for one in found.languages:
-        yield visible(one.name), str(one.merges), str(one.before), str(one.after)
-    yield "all", str(found.together)
-    yield "gini", _written(found.gini_before), _written(found.gini_after)
 
 
 def languages_data(found: LanguageShares) -> dict[str, Any]:
@@ -450,8 +420,8 @@ def languages_data(found: LanguageShares) -> dict[str, Any]:
     }
 
 
-def _written(figure: MetricValue) -> str:
-    return "-" if isinstance(figure, Undefined) else f"{figure:.4f}"
+def _figure(value: MetricValue) -> Figure:
+    return Figure(None if isinstance(value, Undefined) else value, "index")
 
 
 # Rounds of a Unigram training.
@@ -466,27 +436,8 @@ def rounds(records: Sequence[Round]) -> Report:
         "inspect",
         "Rounds of the training",
         lambda: _rounds_blocks(records),
-        lambda: rounds_rows(records),
         lambda: {"rounds": rounds_data(records)},
     )
-
-
-def rounds_rows(records: Sequence[Round], *, examples: bool = True) -> Iterator[Record]:
-    """Yield the records of the rounds.
-
-    A `round` record has the number, pieces, objective, tokens, unused and dropped. `dropped`
-    records follow with number, piece and loss (`-` in a round that cuts by score).
-    """
-    for place, found in enumerate(records, 1):
-        figures = (f"{found.objective:.4f}", f"{found.tokens:.1f}")
-        counts = (str(found.unused), str(found.dropped))
-        yield "round", str(place), str(found.pieces), *figures, *counts
-        for piece, loss in found.examples if examples else ():
-            yield "dropped", str(place), visible(piece), _loss(loss)
-
-
-def _loss(loss: float | None) -> str:
-    return "-" if loss is None else f"{loss:.4g}"
 
 
 def rounds_data(records: Sequence[Round]) -> list[dict[str, Any]]:
@@ -503,12 +454,9 @@ def rounds_table(records: Sequence[Round]) -> Table:
     names = ("round", "pieces", "objective", "tokens", "unused", "dropped")
     rows = [
         [
-            f"{place:,}",
-            f"{found.pieces:,}",
-            scored(found.objective),
-            f"{found.tokens:,.0f}",
-            f"{found.unused:,}",
-            f"{found.dropped:,}",
+            *map(Figure, (place, found.pieces)),
+            Figure(found.objective, "score"),
+            *map(Figure, (found.tokens, found.unused, found.dropped)),
         ]
         for place, found in enumerate(records, 1)
     ]
@@ -534,7 +482,7 @@ def _rounds_blocks(records: Sequence[Round]) -> Iterator[Block]:
         title = f"Dropped in round {place:,}" + (", with their loss" if by_loss else "")
         yield Paragraph(title, "bold")
         pieces = [
-            brief(piece) + ("" if loss is None else f" ({_loss(loss)})")
+            brief(piece) + ("" if loss is None else f" ({loss:.4g})")
             for piece, loss in found.examples[:_EXAMPLES]
         ]
         more = found.dropped - len(pieces)

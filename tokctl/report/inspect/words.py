@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
@@ -30,18 +30,19 @@ from tokctl.report.document import (
     Block,
     Column,
     Content,
+    Figure,
     Gap,
     Inline,
+    Name,
     Paragraph,
-    Record,
     Report,
     Span,
     Table,
-    segments,
+    Tokens,
     text_or_bytes,
 )
-from tokctl.report.inspect.training import chosen_in, decimal, merge_data, number, scored, told_of
-from tokctl.report.visible import brief, decoded, names, visible
+from tokctl.report.inspect.training import decimal, merge_data, told_of
+from tokctl.report.visible import brief, decoded, visible
 
 #: Losing pairs shown per step on a terminal.
 _LOSERS = 5
@@ -55,7 +56,6 @@ def word(explanation: Explanation) -> Report:
         "inspect",
         "How a word is split",
         lambda: _blocks(explanation),
-        lambda: _records(explanation),
         lambda: {
             # A text from the command line can contain bytes that are not UTF-8.
             "word": text_or_bytes(explanation.text.encode("utf-8", "surrogateescape")),
@@ -82,7 +82,7 @@ def _blocks(explanation: Explanation) -> Iterator[Block]:
         if place or explanation.normalized is not None:
             yield Gap()
         title = f"{brief(visible(decoded(word.data)))}  "
-        yield Paragraph([title, *segments(word.tokens, _TOKENS)], "bold")
+        yield Paragraph([title, Tokens(word.tokens, (), _TOKENS)], "bold")
         match word:
             case MergedWord():
                 yield from _merged_blocks(word)
@@ -97,32 +97,6 @@ def _blocks(explanation: Explanation) -> Iterator[Block]:
             case FoundWord():
                 how = f"  an added token, found {how_found(word.added)}, before the model segments"
                 yield Paragraph(how, "dim")
-
-
-def _records(explanation: Explanation) -> Iterator[Record]:
-    """Yield the records; the first field is the kind of line.
-
-    `normalized` has the text if normalization changes it. Each pre-token has a `word` line, the
-    lines of its kind of model, and a `tokens` line.
-    """
-    if explanation.normalized is not None:
-        yield "normalized", visible(explanation.normalized)
-    for word in explanation.words:
-        yield "word", visible(decoded(word.data))
-        match word:
-            case MergedWord():
-                yield from _merged_records(word)
-            case RefinedWord():
-                yield from _refined_records(word)
-            case MatchedWord():
-                yield from _matched_records(word)
-            case ScoredWord():
-                yield from _scored_records(word)
-            case LookedUpWord():
-                yield from _looked_up_records(word)
-            case FoundWord():
-                yield "added", visible(word.added.text), f"found {how_found(word.added)}"
-        yield "tokens", names(word.tokens)
 
 
 def _data(word: Word) -> dict[str, Any]:
@@ -143,6 +117,13 @@ def _data(word: Word) -> dict[str, Any]:
 
 # Words that are segmented by merges.
 
+#: Columns of a list of steps.
+_STEPS = (
+    Column(right=True, field="step"),
+    Column(fold=True, field="what"),
+    Column(fold=True, field="tokens"),
+)
+
 _WHOLE = "it is a token, and stays whole: no merge is tried"
 
 
@@ -151,15 +132,15 @@ def _merged_blocks(word: MergedWord) -> Iterator[Block]:
         yield Paragraph(f"  {_WHOLE}", "dim")
         return
     rows: list[list[Content]] = [
-        ["", Span(f"{brief(character)} has no token", "dim"), segments(tokens, _TOKENS)]
+        ["", Span(f"{brief(character)} has no token", "dim"), Tokens(tokens, (), _TOKENS)]
         for character, tokens in word.fallbacks
     ]
-    rows.append(["", Span(_symbols(word), "dim"), segments(word.symbols, _TOKENS)])
+    rows.append(["", Span(_symbols(word), "dim"), Tokens(word.symbols, (), _TOKENS)])
     rows += [_step_cells(word, step) for step in word.steps]
-    yield Table((Column(right=True), Column(fold=True), Column(fold=True)), rows)
+    yield Table(_STEPS, rows)
     for rest in word.leftovers:
         pair = f"{brief(rest.left)} + {brief(rest.right)}"
-        why = Span(f"  {_why_not(word, rest, brief)}", "dim")
+        why = Span(f"  {_why_not(word, rest)}", "dim")
         yield Paragraph(["  not merged: ", pair, why], "dim")
 
 
@@ -176,10 +157,10 @@ def _step_cells(word: MergedWord, step: MergeStep) -> list[Content]:
     pair += [Span(f"\n{fact}", "dim") for fact in told_of(merge, score)]
     # Each merge further left in the word has moved this one left by one token.
     made = [place - earlier for earlier, place in enumerate(step.places)]
-    tokens = segments(step.state, _TOKENS, made)
+    tokens: list[Inline] = [Tokens(step.state, made, _TOKENS)]
     if step.losers:
         tokens.append(Span(f"\nlater: {_losers(word, step.losers)}", "dim"))
-    return [f"{merge.step:,}", pair, tokens]
+    return [Figure(merge.step), pair, tokens]
 
 
 def _losers(word: MergedWord, losers: Sequence[Candidate]) -> str:
@@ -193,9 +174,9 @@ def _losers(word: MergedWord, losers: Sequence[Candidate]) -> str:
     return ", ".join(pairs)
 
 
-def _why_not(word: MergedWord, rest: Leftover, name: Callable[[str], str]) -> str:
+def _why_not(word: MergedWord, rest: Leftover) -> str:
     if rest.reason == "unknown":
-        lacking = dict.fromkeys(map(name, rest.lacks))
+        lacking = dict.fromkeys(map(brief, rest.lacks))
         return f"{' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not in the alphabet"
     if rest.reason == "passed":
         return f"came up after step {rest.step:,}, which merges them"
@@ -203,38 +184,9 @@ def _why_not(word: MergedWord, rest: Leftover, name: Callable[[str], str]) -> st
         return "no token is spelled so"
     why = "never merged in training"
     if other := rest.instead:
-        pair = f"{name(other.left)} + {name(other.right)}"
-        why += f"; {name(other.token)} is made of {pair} at step {other.step:,}"
+        pair = f"{brief(other.left)} + {brief(other.right)}"
+        why += f"; {brief(other.token)} is made of {pair} at step {other.step:,}"
     return why
-
-
-def _merged_records(word: MergedWord) -> Iterator[Record]:
-    """Yield the records of a word that merges segment.
-
-    Their first fields are `whole`, `bytes`, `symbols` or `words` (if pre-tokens are joined), `step`
-    or `rank`, and `rest`.
-    """
-    if word.whole:
-        yield "whole", _WHOLE
-        return
-    for character, tokens in word.fallbacks:
-        yield "bytes", visible(character), names(tokens)
-    yield _symbols(word), names(word.symbols)
-    label = "rank" if word.ranked else "step"
-    for step in word.steps:
-        merge = step.merge
-        figures = [] if word.ranked else [number(merge.count)]
-        figures += [] if merge.score is None else [str(merge.score)]
-        figures += [*chosen_in(merge), names(step.state)]
-        yield (
-            label,
-            str(merge.step),
-            names((merge.left, merge.right)),
-            visible(merge.token),
-            *figures,
-        )
-    for rest in word.leftovers:
-        yield "rest", names((rest.left, rest.right)), _why_not(word, rest, visible)
 
 
 def _merged_data(word: MergedWord) -> dict[str, Any]:
@@ -282,7 +234,7 @@ def _refined_blocks(word: RefinedWord) -> Iterator[Block]:
     if word.whole:
         yield Paragraph(f"  {_WHOLE}", "dim")
         return
-    rows: list[list[Content]] = [["", Span("symbols", "dim"), segments(word.symbols, _TOKENS)]]
+    rows: list[list[Content]] = [["", Span("symbols", "dim"), Tokens(word.symbols, (), _TOKENS)]]
     for step in word.steps:
         what: list[Inline] = [" + ".join(map(brief, step.parts))]
         if step.apart:
@@ -296,56 +248,35 @@ def _refined_blocks(word: RefinedWord) -> Iterator[Block]:
                 what.append(Span(f"\n{since}{why_removed(step.removal)}", "dim"))
         elif step.count is not None:
             what.append(Span(f"\ncount {step.count:,}", "dim"))
-        number = "" if step.step is None else f"{step.step:,}"
-        rows.append([number, what, segments(step.state, _TOKENS, step.places)])
-    yield Table((Column(right=True), Column(fold=True), Column(fold=True)), rows)
-
-
-def _refined_records(word: RefinedWord) -> Iterator[Record]:
-    """Yield records `whole`, `symbols`, `step`, `removed` (after a step), `scaffold`, `residue`."""
-    if word.whole:
-        yield "whole", _WHOLE
-        return
-    yield "symbols", names(word.symbols)
-    for step in word.steps:
-        parts, state = names(step.parts), names(step.state)
-        if not step.apart:
-            yield "step", str(step.step), parts, visible(step.token), number(step.count), state
-        elif step.removal:
-            apart = ["residue"] if step.removal.residue else ["scaffold"]
-            kind = apart if step.step is None else ["removed", str(step.step)]
-            yield *kind, visible(step.token), parts, why_removed(step.removal), state
+        number = "" if step.step is None else Figure(step.step)
+        rows.append([number, what, Tokens(step.state, step.places, _TOKENS)])
+    yield Table(_STEPS, rows)
 
 
 # Words that are segmented by longest match.
 
 
+#: Columns of a list of pieces of a word.
+_PIECES = (Column(fold=True, field="piece"), Column(fold=True, style="dim", field="note"))
+
+
 def _matched_blocks(word: MatchedWord) -> Iterator[Block]:
     rows: list[list[Content]] = [
-        [brief(match.stretch), "no token fits: unknown"]
+        [Name(match.stretch), "no token fits: unknown"]
         if match.token is None
-        else [segments([match.token], 1), _tried(match, brief)]
+        else [Tokens([match.token], (), 1), _tried(match)]
         for match in word.matches
     ]
     if rows:
-        yield Table((Column(fold=True), Column(fold=True, style="dim")), rows)
+        yield Table(_PIECES, rows)
     if word.failure:
         yield Paragraph(f"{_failure(word)}.")
 
 
-def _matched_records(word: MatchedWord) -> Iterator[Record]:
-    """Yield records: `match` for each piece of the word, and `unknown` if the word has no match."""
-    for match in word.matches:
-        found = "-" if match.token is None else visible(match.token)
-        yield "match", visible(match.stretch), found, _tried(match, visible)
-    if word.failure:
-        yield "unknown", _failure(word)
-
-
-def _tried(match: Match, name: Callable[[str], str]) -> str:
+def _tried(match: Match) -> str:
     if not match.longer_count:
         return "nothing longer is left"
-    longer = list(map(name, match.longer))
+    longer = list(map(brief, match.longer))
     if match.longer_count > len(longer):
         longer.insert(1, "…")
     return f"no token: {', '.join(longer)}"
@@ -369,11 +300,11 @@ def _failure(word: MatchedWord) -> str:
 def _scored_blocks(word: ScoredWord) -> Iterator[Block]:
     taken, *others = word.paths
     rows: list[list[Content]] = [
-        [scored(piece.score), *_piece_cells(piece)] for piece in taken.pieces
+        [Figure(piece.score, "score"), *_piece_cells(piece)] for piece in taken.pieces
     ]
     if len(taken.pieces) > 1:
-        rows.append([scored(taken.score), Span("in all", "dim"), ""])
-    yield Table((Column(right=True), Column(fold=True), Column(fold=True, style="dim")), rows)
+        rows.append([Figure(taken.score, "score"), Span("in all", "dim"), ""])
+    yield Table((Column(right=True, field="score"), *_PIECES), rows)
     if taken.probability is not None:
         share = percent(taken.probability, 2)
         yield Paragraph(f"{share} of all ways to write it, by probability", "dim")
@@ -383,12 +314,16 @@ def _scored_blocks(word: ScoredWord) -> Iterator[Block]:
     and_share = "" if taken.probability is None else ", and their probability"
     yield Paragraph(f"The next best, and how much less{and_share}:", "dim")
     yield Table(
-        (Column(right=True), Column(right=True), Column(fold=True)),
+        (
+            Column(right=True, field="less"),
+            Column(right=True, field="probability"),
+            Column(fold=True, field="tokens"),
+        ),
         [
             [
-                f"-{scored(path.behind)}",
-                "" if path.probability is None else percent(path.probability, 2),
-                segments(path_names(path), _TOKENS),
+                Figure(-path.behind, "score"),
+                "" if path.probability is None else Figure(path.probability, "percent2"),
+                Tokens(path_names(path), (), _TOKENS),
             ]
             for path in others
         ],
@@ -402,36 +337,11 @@ def _scored_blocks(word: ScoredWord) -> Iterator[Block]:
 
 def _piece_cells(piece: PathPiece) -> list[Content]:
     if piece.token is not None:
-        return [segments([piece.token], 1), ""]
+        return [Tokens([piece.token], (), 1), ""]
     if piece.fallback:
         note = f"{brief(piece.text)} has no piece: its bytes, and the penalty"
-        return [segments(piece.fallback, _TOKENS), note]
-    return [brief(piece.text), "no piece: the penalty"]
-
-
-def _scored_records(word: ScoredWord) -> Iterator[Record]:
-    """Yield the records of a word that piece scores segment.
-
-    - `piece`: text, token and score of each piece of the best path.
-    - `total`: score and probability of the best path.
-    - `other`: score of another path, its distance from the best score, tokens and probability.
-
-    A probability is relative to all paths; models with user-defined pieces have none.
-    """
-    taken, *others = word.paths
-    for piece in taken.pieces:
-        found = names(piece.fallback) or "-"
-        if piece.token is not None:
-            found = visible(piece.token)
-        yield "piece", visible(piece.text), found, scored(piece.score)
-    yield "total", scored(taken.score), *_probability(taken)
-    for path in others:
-        tokens = names(path_names(path))
-        yield "other", scored(path.score), scored(path.behind), tokens, *_probability(path)
-
-
-def _probability(path: Path) -> list[str]:
-    return [] if path.probability is None else [f"{path.probability:.4g}"]
+        return [Tokens(piece.fallback, (), _TOKENS), note]
+    return [Name(piece.text), "no piece: the penalty"]
 
 
 def path_names(path: Path) -> list[str]:
@@ -449,22 +359,13 @@ def _looked_up_blocks(word: LookedUpWord) -> Iterator[Block]:
     rows: list[list[Content]] = []
     for lookup in word.lookups[:_TOKENS]:
         if lookup.token is None:
-            rows.append([brief(lookup.text), f"unknown: {_missing(word)}"])
+            rows.append([Name(lookup.text), f"unknown: {_missing(word)}"])
         else:
             count = "" if lookup.count is None else f"counted {plural(lookup.count, 'time')}"
-            rows.append([segments([lookup.token], 1), count])
-    yield Table((Column(fold=True), Column(fold=True, style="dim")), rows)
+            rows.append([Tokens([lookup.token], (), 1), count])
+    yield Table(_PIECES, rows)
     if len(word.lookups) > _TOKENS:
         yield Paragraph(f"… {len(word.lookups) - _TOKENS:,} more", "dim")
-
-
-def _looked_up_records(word: LookedUpWord) -> Iterator[Record]:
-    """Yield a record per look-up: text, token and count, or the reason why no token was found."""
-    for lookup in word.lookups:
-        if lookup.token is None:
-            yield "lookup", visible(lookup.text), "-", _missing(word)
-        else:
-            yield "lookup", visible(lookup.text), visible(lookup.token), number(lookup.count)
 
 
 def _missing(word: LookedUpWord) -> str:
