@@ -12,7 +12,7 @@ import pytest
 import tokctl
 from tokctl import Tokenizer, count_tokens
 from tokctl.tokenizer.token_counts import CountOptions
-from tokctl.training import Options
+from tokctl.training import TrainOptions
 
 
 @pytest.mark.parametrize("name", ["load", "train"])
@@ -33,8 +33,11 @@ def keywords(function: Any) -> dict[str, inspect.Parameter]:
 def test_train_takes_every_option_of_a_training() -> None:
     taken = keywords(Tokenizer.train)
     others = {"algorithm", "recipe", "special_tokens", "reading", "progress", "timing", "engine"}
-    assert set(taken) - others == {field.name for field in fields(Options)}
-    defaults = {field.name: getattr(Options(vocab_size=1), field.name) for field in fields(Options)}
+    assert set(taken) - others == {field.name for field in fields(TrainOptions)}
+    defaults = {
+        field.name: getattr(TrainOptions(vocab_size=1), field.name)
+        for field in fields(TrainOptions)
+    }
     for name in set(taken) - others - {"vocab_size"}:
         assert (taken[name].default or None) == (defaults[name] or None), name
     of_counts = keywords(Tokenizer.train_on_counts)

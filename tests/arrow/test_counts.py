@@ -21,7 +21,7 @@ from tokctl.model.presets import BPE, BPE_CHARACTERS, UNIGRAM, WORDPIECE
 from tokctl.sources import Batch, Records
 from tokctl.training import TextStats, counting
 from tokctl.training.counts import save
-from tokctl.training.options import Options
+from tokctl.training.options import TrainOptions
 
 NAMES = ["pre_token", "count", "source", "place"]
 Rows = list[tuple[bytes, int, int, int]]
@@ -110,7 +110,7 @@ def test_counting_as_a_training_counts(name: str, made: tuple[Any, list[str | No
     table, texts = made
     data = [text.encode() for text in texts if text is not None]
     source = Records("x", None, lambda: iter([Batch(data)]), lambda: 0)
-    expected, _ = counting.count([source], RECIPES[name], Options(1))
+    expected, _ = counting.count([source], RECIPES[name], TrainOptions())
     found = arrow.count_table(table, RECIPES[name])
     assert [(word, count) for word, count, *_ in rows(found)] == expected.items()
 
@@ -314,7 +314,7 @@ def test_without_texts_the_record_is_that_of_a_file_of_counts(tmp_path: Path) ->
     counts = arrow.counts_from_table(table)
     path = tmp_path / "counts.tsv"
     save(path, counts)
-    options = Options(vocab_size=260, min_count=2)
+    options = TrainOptions(vocab_size=260, min_count=2)
     expected = training.train_on_counts_file(path, BPE, options)
     found = training.train_on_counts(counts, BPE, options)
     assert found.training == expected.training and found.tokens == expected.tokens

@@ -98,7 +98,7 @@ def test_bpe_merges_on_books(name: str, tmp_path: Path) -> None:
 @given(text=st.text(alphabet="ab c'é", min_size=1, max_size=200))
 def test_bpe_merges_on_generated_text(text: str) -> None:
     from tokctl import _native
-    from tokctl.training import Options, TextStats, Timing, fill
+    from tokctl.training import TextStats, Timing, TrainOptions, fill
 
     counter = _native.Counter("gpt2", [], 2)
     counter.feed(text.encode())
@@ -106,7 +106,7 @@ def test_bpe_merges_on_generated_text(text: str) -> None:
         counter.finish(1),
         TextStats(1, len(text), ""),
         preset("gpt2"),
-        Options(vocab_size=300),
+        TrainOptions(vocab_size=300),
         None,
         Timing(),
     )

@@ -21,7 +21,7 @@ from tests.twins.train import Merge
 from tokctl import Recipe, Tokenizer, _native, default_recipe, preset
 from tokctl.model import TIE_BREAKS
 from tokctl.sources import Document
-from tokctl.training import Options, TextStats
+from tokctl.training import TextStats, TrainOptions
 from tokctl.training.parity import CountedLanguages, Parity, fill_by_language
 
 #: Few letters and small counts: ties everywhere, and languages that run out of pairs.
@@ -65,7 +65,7 @@ def trained(
     found = CountedLanguages(
         counted(languages), counted(dev) if dev else None, TextStats(0, 0, ""), None
     )
-    return Tokenizer(fill_by_language(found, recipe, Options(**options), parity))
+    return Tokenizer(fill_by_language(found, recipe, TrainOptions(**options), parity))
 
 
 @pytest.mark.parametrize(("marker", "ties"), list(product(MARKERS, TIE_BREAKS)))

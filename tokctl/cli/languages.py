@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokctl.model import Model, Recipe
     from tokctl.model.filled import ParityRecord
     from tokctl.sources import Source
-    from tokctl.training import Options, Timing
+    from tokctl.training import Timing, TrainOptions
     from tokctl.training.parity import CountedLanguages, Parity
 
 
@@ -55,7 +55,7 @@ class LanguageTexts:
             "dev": bool(self.dev),
         }
 
-    def check_against(self, recipe: "Recipe", options: "Options") -> None:
+    def check_against(self, recipe: "Recipe", options: "TrainOptions") -> None:
         """Raise TokctlError for options that conflict, before any text is read."""
         from tokctl.training.parity import check_parity
 
@@ -80,7 +80,7 @@ class LanguageTexts:
         self,
         counted: "CountedLanguages",
         recipe: "Recipe",
-        options: "Options",
+        options: "TrainOptions",
         bars: "ProgressDisplay",
         timing: "Timing",
     ) -> "Model":
@@ -131,7 +131,7 @@ class OpenLanguages:
         ]
 
     def count(
-        self, recipe: "Recipe", options: "Options", bars: "ProgressDisplay"
+        self, recipe: "Recipe", options: "TrainOptions", bars: "ProgressDisplay"
     ) -> "CountedLanguages":
         """Count the pre-tokens of each language separately."""
         from tokctl.training.parity import count_languages

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tokctl.model import Model, Recipe
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
-    from tokctl.training import Options, Timing
+    from tokctl.training import Timing, TrainOptions
     from tokctl.training.parity import CountedLanguages
 
 EXAMPLES = """Examples:
@@ -201,7 +201,7 @@ def _report(
 
 def training_options(
     vocabulary: VocabularyOptions, counting: CountingOptions, extended: "Model | None"
-) -> "Options":
+) -> "TrainOptions":
     """Return the options of the training, in addition to the recipe.
 
     Args:
@@ -209,10 +209,10 @@ def training_options(
         counting: what is read and counted.
         extended: the model to continue from, if there is one.
     """
-    from tokctl.training import Options
+    from tokctl.training import TrainOptions
 
     initial_tokens = initial_tokens_of(vocabulary.initial_token, vocabulary.initial_tokens_from)
-    return Options(
+    return TrainOptions(
         vocab_size=vocabulary.vocab,
         min_count=vocabulary.min_count,
         min_frequency=vocabulary.min_frequency,
@@ -320,7 +320,7 @@ def memory_limit(text: str | None) -> int | None:
     return None if text is None else size_of("--memory", text, LEAST_MEMORY)
 
 
-def more_than_memory(counted: "Counts | CountedLanguages", chosen: "Options") -> str | None:
+def more_than_memory(counted: "Counts | CountedLanguages", chosen: "TrainOptions") -> str | None:
     """Return a note if the pre-tokens to train on take more memory than `--memory`, else None."""
     if chosen.memory is None or (bytes_ := counted.memory()) <= chosen.memory:
         return None
@@ -331,7 +331,7 @@ def more_than_memory(counted: "Counts | CountedLanguages", chosen: "Options") ->
     )
 
 
-def cluster_of(world: Console, name: str, recipe: "Recipe", chosen: "Options") -> "Cluster":
+def cluster_of(world: Console, name: str, recipe: "Recipe", chosen: "TrainOptions") -> "Cluster":
     """Return the cluster of `--engine` after checking that it can do the counting.
 
     Raises:
@@ -356,7 +356,7 @@ def _refuse_algorithms(files: Sequence[str]) -> None:
 
 def check_before(
     recipe: "Recipe",
-    chosen: "Options",
+    chosen: "TrainOptions",
     counts: bool,
     files: list[str] | None,
     sources: ListedTexts,
@@ -416,7 +416,7 @@ def check_save_counts(
     world: Console,
     save_counts: str,
     texts: "Sequence[Source]",
-    chosen: "Options",
+    chosen: "TrainOptions",
 ) -> None:
     """Raise TokctlError if the counts can't be written, before texts are read."""
     from tokctl.training.counting import weigh
@@ -469,7 +469,7 @@ def model_path(
 def check_replaced(
     path: str,
     recipe: "Recipe",
-    chosen: "Options",
+    chosen: "TrainOptions",
     texts: "Sequence[Source]",
     by_language: LanguageTexts | None,
 ) -> None:

@@ -40,7 +40,7 @@ from tokctl.tokenizer.encoding import no_id_error
 from tokctl.tokenizer.postprocess import Truncation
 from tokctl.tokenizer.tokenizer import Special, check_threads
 from tokctl.training.counting import finish_counts, memory_limit
-from tokctl.training.options import MOST, Options
+from tokctl.training.options import MOST, TrainOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -198,7 +198,7 @@ def count_table(
     check_threads(threads)
     _check_number("source", source, 0, 2**64)
     _check_number("weight", weight, 1, MOST)
-    options = Options(1, threads=threads, errors=errors, memory=memory, temporary=temporary)
+    options = TrainOptions(threads=threads, errors=errors, memory=memory, temporary=temporary)
     parts = native_parts(split.pre_tokenizers), native_parts(split.normalizers)
     counter = _native.Counter(*parts, threads, **memory_limit(options))
     counter.set_weight(weight)

@@ -216,7 +216,7 @@ class Tokenizer(Answering):
         from tokctl.sources import AUTO
 
         extend = _model_of(extend)
-        options = training.Options(
+        options = training.TrainOptions(
             vocab_size=vocab_size,
             min_count=min_count,
             min_frequency=min_frequency,
@@ -288,7 +288,7 @@ class Tokenizer(Answering):
         from tokctl.tokenizer.iterables import records
 
         extend = _model_of(extend)
-        options = training.Options(
+        options = training.TrainOptions(
             vocab_size=vocab_size,
             min_count=min_count,
             min_frequency=min_frequency,
@@ -380,7 +380,7 @@ class Tokenizer(Answering):
                     "'sw.txt'}",
                     "bad-value",
                 )
-        options = training.Options(
+        options = training.TrainOptions(
             vocab_size=vocab_size,
             min_count=min_count,
             min_frequency=min_frequency,
@@ -443,7 +443,7 @@ class Tokenizer(Answering):
         from tokctl import training
 
         extend = _model_of(extend)
-        options = training.Options(
+        options = training.TrainOptions(
             vocab_size=vocab_size,
             min_count=min_count,
             min_frequency=min_frequency,

@@ -9,15 +9,15 @@ from tokctl.training.counting import (
     count_lines,
     counts_to_lines,
 )
-from tokctl.training.options import Options, Timing
+from tokctl.training.options import Timing, TrainOptions
 from tokctl.training.training import fill, train, train_on_counts, train_on_counts_file
 
 __all__ = [
     "Engine",
-    "Options",
     "Progress",
     "TextStats",
     "Timing",
+    "TrainOptions",
     "count",
     "count_lines",
     "counts_to_lines",

@@ -36,7 +36,7 @@ _NUMBERS = {
 
 
 @dataclass(frozen=True)
-class Options:
+class TrainOptions:
     """The options of a training, in addition to the recipe.
 
     Attributes:
@@ -74,7 +74,7 @@ class Options:
             names, so they disappear however the process ends.
 
     Example:
-        Options(vocab_size=10_000, min_frequency=2, memory=1 << 30)
+        TrainOptions(vocab_size=10_000, min_frequency=2, memory=1 << 30)
     """
 
     vocab_size: int

@@ -17,7 +17,7 @@ from tokctl.model import Model, ParityRecord, Recipe
 from tokctl.model.byte_level import IN_ID_ORDER
 from tokctl.sources import AUTO, ReadOptions, Source, opened
 from tokctl.training.counting import Progress, TextStats, count, digest_of
-from tokctl.training.options import MOST, Number, Options, Timing, exact
+from tokctl.training.options import MOST, Number, Timing, TrainOptions, exact
 from tokctl.training.training import first_tokens, limits, record_of, reserved, with_hint
 
 VARIANTS = ("base", "window")
@@ -145,7 +145,7 @@ class CountedLanguages:
 def train_by_language(
     languages: Texts,
     recipe: Recipe,
-    options: Options,
+    options: TrainOptions,
     parity: Parity,
     dev: Texts | None = None,
     progress: Progress | None = None,
@@ -185,7 +185,7 @@ def train_by_language(
 def check_parity(
     languages: Sequence[str],
     recipe: Recipe,
-    options: Options,
+    options: TrainOptions,
     parity: Parity,
     dev: Sequence[str] | None,
 ) -> None:
@@ -258,7 +258,7 @@ def count_languages(
     languages: Mapping[str, Sequence[Source]],
     dev: Mapping[str, Sequence[Source]] | None,
     recipe: Recipe,
-    options: Options,
+    options: TrainOptions,
     progress: Progress | None = None,
 ) -> CountedLanguages:
     """Count the texts of each language separately.
@@ -268,7 +268,7 @@ def count_languages(
     Raises:
         TokctlError: As for `count`; a language has no pre-token.
     """
-    dev_options = Options(
+    dev_options = TrainOptions(
         vocab_size=options.vocab_size,
         threads=options.threads,
         errors=options.errors,
@@ -288,7 +288,7 @@ def count_languages(
 def _count_each(
     languages: Mapping[str, Sequence[Source]],
     recipe: Recipe,
-    options: Options,
+    options: TrainOptions,
     progress: Progress | None,
     text_kind: str,
 ) -> tuple[dict[str, _native.Counts], TextStats]:
@@ -313,7 +313,7 @@ def _count_each(
 def fill_by_language(
     counted: CountedLanguages,
     recipe: Recipe,
-    options: Options,
+    options: TrainOptions,
     parity: Parity,
     progress: Progress | None = None,
     timing: Timing | None = None,
