@@ -313,7 +313,7 @@ def test_damaged_files_are_errors(damage: str) -> None:
 
 def wordpiece() -> Tokenizer:
     recipe = replace(default_recipe("wordpiece"), segmentation="merges")
-    return Tokenizer.train_on_counts({"abab": 3}, recipe=recipe, vocab_size=10)
+    return Tokenizer.train({"abab": 3}, recipe=recipe, vocab_size=10)
 
 
 def replayed() -> Model:

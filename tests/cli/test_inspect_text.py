@@ -151,9 +151,9 @@ def test_use_of_nothing(bpe: str) -> None:
 
 def test_nbest(tmp_path: Path) -> None:
     path = str(tmp_path / "m.json")
-    Tokenizer.train_on_counts(
-        {"▁low": 9, "▁lower": 4, "▁newer": 3}, vocab_size=20, algorithm="unigram"
-    ).save(path)
+    Tokenizer.train({"▁low": 9, "▁lower": 4, "▁newer": 3}, vocab_size=20, algorithm="unigram").save(
+        path
+    )
     three = printed(path, "--word", "lower", "--nbest", "3").splitlines()
     one = printed(path, "--word", "lower", "--nbest", "1").splitlines()
     assert [line.split("\t")[0] for line in one].count("other") == 0

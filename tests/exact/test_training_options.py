@@ -292,14 +292,12 @@ def test_a_record_is_read_as_it_was_written() -> None:
 
 
 def test_timing_has_the_phases(tmp_path: Path) -> None:
-    path = tmp_path / "counts.tsv"
-    path.write_text("ab\t3\n")
+    path = tmp_path / "text.txt"
+    path.write_text("ab ab")
     timing = Timing()
     told: list[tuple[str, int, int | None]] = []
-    training.train_on_counts_file(
-        path, BPE, TrainOptions(vocab_size=257), lambda *now: told.append(now), timing
-    )
-    assert set(timing.seconds) == {"count", "merge"} and told[0] == ("count", 5, 5)
+    training.train([path], BPE, TrainOptions(vocab_size=257), lambda *now: told.append(now), timing)
+    assert set(timing.seconds) == {"count", "merge"} and told[-1] == ("merge", 257, 257)
 
 
 # -- a text that is not split ---------------------------------------------------------

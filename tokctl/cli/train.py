@@ -374,9 +374,9 @@ def check_before(
 
     chosen.check_against(recipe)
     initial_tokens.pre_tokens(recipe, chosen)
-    if chosen.extend:
-        resizing.check_extension(chosen.extend, recipe)
-        if chosen.vocab_size <= (size := len(chosen.extend.tokens)):
+    if chosen.extended:
+        resizing.check_extension(chosen.extended, recipe)
+        if chosen.vocab_size <= (size := len(chosen.extended.tokens)):
             raise BadOption(
                 f"the model to extend has {size:,} ids already, so that {chosen.vocab_size:,} in "
                 "all leave nothing to learn",

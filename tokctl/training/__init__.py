@@ -10,7 +10,7 @@ from tokctl.training.counting import (
     counts_to_lines,
 )
 from tokctl.training.options import Timing, TrainOptions
-from tokctl.training.training import fill, train, train_on_counts, train_on_counts_file
+from tokctl.training.training import fill, train, train_on_counts
 
 __all__ = [
     "Engine",
@@ -25,5 +25,4 @@ __all__ = [
     "opened",
     "train",
     "train_on_counts",
-    "train_on_counts_file",
 ]

@@ -10,7 +10,7 @@ Example:
     from tokctl.training import counts
 
     words = counts.read("words.tsv")
-    tokenizer = Tokenizer.train_on_counts(words, vocab_size=10_000)
+    tokenizer = Tokenizer.train(words, vocab_size=10_000)
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from tokctl.core.errors import BadOption
 from tokctl.core.values import brief
@@ -35,7 +35,15 @@ _NUMBERS = {
 }
 
 
-@dataclass(frozen=True)
+class HasModel(Protocol):
+    """An object with a model, such as a `Tokenizer`."""
+
+    @property
+    def model(self) -> Model:
+        """The model."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrainOptions:
     """The options of a training, in addition to the recipe.
 
@@ -66,7 +74,8 @@ class TrainOptions:
         threshold: For PickyBPE and BoundlessBPE: a token is removed if at least this share of its
             occurrences becomes part of another token. None: 0.9 for PickyBPE, no removals for
             BoundlessBPE.
-        extend: A model to continue from; it keeps its ids and its merges.
+        extend: A tokenizer or a model to continue from, with its recipe; it keeps its ids and its
+            merges, and new special tokens get the last ids.
         memory: Maximum size of the counting tables in bytes; the rest goes to temporary files,
             which are merged. None: no limit. The result does not depend on it. Blocks of text and
             the memory that training itself needs are not included.
@@ -77,7 +86,7 @@ class TrainOptions:
         TrainOptions(vocab_size=10_000, min_frequency=2, memory=1 << 30)
     """
 
-    vocab_size: int
+    vocab_size: int = 10_000
     min_count: int = 1
     min_frequency: int = 1
     max_token_length: int | None = None
@@ -92,7 +101,7 @@ class TrainOptions:
     sample: Number | None = None
     seed: int = 0
     threshold: Number | None = None
-    extend: Model | None = None
+    extend: Model | HasModel | None = None
     memory: int | None = None
     temporary: str | Path | None = None
 
@@ -132,6 +141,12 @@ class TrainOptions:
                 "give a list of texts, for example ['low', ' low']",
                 "bad-value",
             )
+        if not isinstance(getattr(self.extend, "model", self.extend), Model | None):
+            raise BadOption(
+                f"invalid value {brief(self.extend)} for extend",
+                "give a Tokenizer, for example Tokenizer.load('book.json')",
+                "bad-value",
+            )
         if not isinstance(self.weights, Mapping):
             raise BadOption(
                 f"invalid value {brief(self.weights)} for the weights",
@@ -145,6 +160,12 @@ class TrainOptions:
                     "remove it: remove lone surrogates, which are not characters",
                     "bad-value",
                 )
+
+    @property
+    def extended(self) -> Model | None:
+        """The model to continue from, if there is one."""
+        extend = self.extend
+        return extend if extend is None or isinstance(extend, Model) else extend.model
 
     @property
     def limits_alphabet(self) -> bool:

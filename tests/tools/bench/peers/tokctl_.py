@@ -79,7 +79,7 @@ def train_parity(job: Job) -> Task:
     recipe = replace(preset("gpt2"), tie_break="highest-text")
 
     def run_training() -> Tokenizer:
-        return Tokenizer.train_by_language(
+        return Tokenizer.train(
             job.languages(), vocab_size=job.vocab, recipe=recipe, threads=job.threads
         )
 
