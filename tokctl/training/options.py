@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from tokctl.core.errors import BadOption
+from tokctl.core.options import Check, check_options, number, option, options_of
 from tokctl.core.values import brief
 from tokctl.model import Model, Recipe
 from tokctl.sources import check_errors
@@ -23,16 +24,106 @@ Number: TypeAlias = "int | float | str | Decimal | Fraction"
 #: Exclusive limit of numbers that pass into the core, so that they fit a signed 64-bit integer.
 MOST = 2**63
 
-#: The options that are numbers, named so that messages suit Python and the command line.
-_NUMBERS = {
-    "vocab_size": "the vocabulary size",
-    "min_count": "the least count",
-    "min_frequency": "the least frequency",
-    "max_token_length": "the greatest token length",
-    "threads": "the number of threads",
-    "alphabet_limit": "the alphabet limit",
-    "memory": "the memory",
-}
+
+def exact(name: str, value: Number) -> Fraction:
+    """Return a positive number as a fraction, or raise TokctlError.
+
+    A float is read as the decimal that Python prints for it. Numerator and denominator must be
+    below 2^63.
+    """
+    # Imported late, because few trainings have weights or shares.
+    from decimal import Decimal
+    from fractions import Fraction
+
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = Fraction(str(value) if isinstance(value, (float, Decimal)) else value)
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        raise BadOption(
+            f"invalid value {value!r} for {name}", "give a number above 0", "bad-value"
+        ) from None
+    if number <= 0:
+        raise BadOption(f"invalid value {value} for {name}", "give a number above 0", "bad-value")
+    if number.numerator >= MOST or number.denominator >= MOST:
+        raise BadOption(
+            f"invalid value {value} for {name}",
+            "give a number closer to 1, or with fewer decimals",
+            "bad-value",
+        )
+    return number
+
+
+def share(name: str, value: Number | None) -> tuple[int, int] | None:
+    """Return a share as (numerator, denominator); raise TokctlError unless 0 < share <= 1."""
+    if value is None:
+        return None
+    number = exact(name, value)
+    if number > 1:
+        raise BadOption(
+            f"invalid value {value} for {name}", "give a share above 0 and at most 1", "bad-value"
+        )
+    return number.numerator, number.denominator
+
+
+def parse_share(name: str, text: str) -> Decimal:
+    """Return a share exactly as it is written.
+
+    Args:
+        name: the option, for the message.
+        text: the share, such as `0.9995`.
+
+    Raises:
+        TokctlError: the text is not a number above 0 and at most 1.
+    """
+    from decimal import Decimal, InvalidOperation
+
+    try:
+        number = Decimal(text)
+        if not number.is_finite():
+            raise InvalidOperation
+    except InvalidOperation:
+        raise BadOption(
+            f"invalid value {text!r} for {name}",
+            "give a share above 0 and at most 1",
+            "bad-value",
+        ) from None
+    share(name, number)
+    return number
+
+
+def _value(what: str, kind: type, hint: str) -> Check:
+    """Return a check that a value has a type."""
+
+    def check(_name: str, value: Any) -> None:
+        if not isinstance(value, kind) or (isinstance(value, str) and kind is not str):
+            raise BadOption(f"invalid value {brief(value)} for {what}", hint, "bad-value")
+
+    return check
+
+
+def _check_initial_alphabet(_name: str, text: Any) -> None:
+    _value("the initial alphabet", str, "give a text of these characters")(_name, text)
+    for character in text:
+        if "\ud800" <= character <= "\udfff":
+            raise BadOption(
+                f"the initial alphabet can't have {character!r}",
+                "remove it: remove lone surrogates, which are not characters",
+                "bad-value",
+            )
+
+
+def _check_model(_name: str, value: Any) -> None:
+    if not isinstance(getattr(value, "model", value), Model | None):
+        raise BadOption(
+            f"invalid value {brief(value)} for extend",
+            "give a Tokenizer, for example Tokenizer.load('book.json')",
+            "bad-value",
+        )
+
+
+#: Heading of most options in the help.
+_VOCABULARY = "What gets an id"
 
 
 class HasModel(Protocol):
@@ -86,80 +177,138 @@ class TrainOptions:
         TrainOptions(vocab_size=10_000, min_frequency=2, memory=1 << 30)
     """
 
-    vocab_size: int = 10_000
-    min_count: int = 1
-    min_frequency: int = 1
-    max_token_length: int | None = None
-    whole_characters: bool = False
-    initial_tokens: Sequence[str] = ()
-    threads: int | None = None
-    errors: str = "strict"
-    coverage: Number | None = None
-    alphabet_limit: int | None = None
-    initial_alphabet: str = ""
-    weights: Mapping[str, Number] = field(default_factory=dict)
-    sample: Number | None = None
-    seed: int = 0
-    threshold: Number | None = None
-    extend: Model | HasModel | None = None
-    memory: int | None = None
-    temporary: str | Path | None = None
+    vocab_size: int = option(
+        10_000,
+        "--vocab -v N",
+        "The vocabulary size: all ids, including special tokens and alphabet. 10K is 10,000.",
+        kind=int,
+        min=1,
+        short="The vocabulary size; by default 10K (10,000)",
+        check=number("the vocabulary size"),
+        recorded=int,
+    )
+    min_count: int = option(
+        1,
+        "--min-count N",
+        "Drop pre-tokens that occur fewer than N times.",
+        panel=_VOCABULARY,
+        kind=int,
+        min=1,
+        check=number("the least count"),
+        recorded=int,
+    )
+    min_frequency: int = option(
+        1,
+        "--min-frequency N",
+        "Don't merge pairs, or give ids to words, that occur fewer than N times.",
+        panel=_VOCABULARY,
+        kind=int,
+        min=1,
+        short="Merge no pair that occurs less than N times",
+        check=number("the least frequency"),
+        recorded=int,
+    )
+    threshold: Number | None = option(
+        None,
+        "--threshold SHARE",
+        "Remove a token when this share of its occurrences becomes part of another one; by default "
+        "0.9 for picky, and boundless removes none.",
+        panel=_VOCABULARY,
+        kind=str | None,
+        parse=parse_share,
+        check=share,
+    )
+    max_token_length: int | None = option(
+        None,
+        "--max-token-length N",
+        "The length limit of tokens, in bytes or characters; by default none, and 16 for unigram.",
+        panel=_VOCABULARY,
+        kind=int | None,
+        min=1,
+        check=number("the greatest token length"),
+        recorded=int,
+    )
+    whole_characters: bool = option(
+        False,
+        "--whole-characters",
+        "For models of bytes: merge bytes into whole characters first, and then only whole "
+        "characters. A token of several bytes is then text, or the beginning of one character.",
+        panel=_VOCABULARY,
+        kind=bool,
+        check=_value("whole_characters", bool, "give True or False"),
+        recorded=bool,
+    )
+    initial_tokens: Sequence[str] = option(
+        (),
+        "--initial-token TEXT",
+        "Give this text one token, even if it doesn't occur. The first merges make it, so the "
+        "pre-tokenizer must not cut it. A space in front counts. Can be repeated.",
+        panel=_VOCABULARY,
+        kind=list[str] | None,
+        check=_value(
+            "the initial tokens", Sequence, "give a list of texts, for example ['low', ' low']"
+        ),
+        recorded=tuple,
+    )
+    coverage: Number | None = option(
+        None,
+        "--coverage SHARE",
+        "Give ids to the most frequent characters until they cover this share of the text, such as "
+        "0.9995; by default to all characters.",
+        panel=_VOCABULARY,
+        kind=str | None,
+        parse=parse_share,
+        check=share,
+        recorded=float,
+    )
+    alphabet_limit: int | None = option(
+        None,
+        "--alphabet-limit N",
+        "Give ids to the N most frequent characters only; by default to all.",
+        panel=_VOCABULARY,
+        kind=int | None,
+        min=1,
+        check=number("the alphabet limit"),
+        recorded=int,
+    )
+    initial_alphabet: str = option(
+        "",
+        "--initial-alphabet CHARACTERS",
+        "Give these characters an id even if the text doesn't contain them.",
+        panel=_VOCABULARY,
+        show_default=False,
+        check=_check_initial_alphabet,
+        recorded=str,
+    )
+    # The command line declares these itself: it reads them from other forms.
+    weights: Mapping[str, Number] = option(
+        factory=dict,
+        check=_value(
+            "the weights",
+            Mapping,
+            "give a dict by the names of the sources, for example {'book.txt': 2}",
+        ),
+    )
+    sample: Number | None = option(None, check=share, recorded=float)
+    seed: int = option(0, check=number("seed", 0, 64), recorded=int)
+    extend: Model | HasModel | None = option(None, check=_check_model)
+    errors: str = option("strict", check=lambda _name, value: check_errors(value))
+    threads: int | None = option(None, check=number("the number of threads"))
+    memory: int | None = option(None, check=number("the memory"))
+    temporary: str | Path | None = option(None)
 
     def __post_init__(self) -> None:
-        for name, description in _NUMBERS.items():
-            value = getattr(self, name)
-            if value is not None and not (type(value) is int and 0 < value < MOST):
-                raise BadOption(
-                    f"invalid value {value!r} for {description}",
-                    "give a whole number from 1 to 2^63 - 1",
-                    "bad-value",
-                )
-        check_errors(self.errors)
-        for name in ("coverage", "sample", "threshold"):
-            share(name, getattr(self, name))
-        if not (type(self.seed) is int and 0 <= self.seed < 2**64):
-            raise BadOption(
-                f"invalid value {self.seed!r} for seed",
-                "give a whole number from 0 to 2^64 - 1",
-                "bad-value",
-            )
-        if not isinstance(self.initial_alphabet, str):
-            raise BadOption(
-                f"invalid value {brief(self.initial_alphabet)} for the initial alphabet",
-                "give a text of these characters",
-                "bad-value",
-            )
-        if type(self.whole_characters) is not bool:
-            raise BadOption(
-                f"invalid value {brief(self.whole_characters)} for whole_characters",
-                "give True or False",
-                "bad-value",
-            )
-        if isinstance(self.initial_tokens, str) or not isinstance(self.initial_tokens, Sequence):
-            raise BadOption(
-                f"invalid value {brief(self.initial_tokens)} for the initial tokens",
-                "give a list of texts, for example ['low', ' low']",
-                "bad-value",
-            )
-        if not isinstance(getattr(self.extend, "model", self.extend), Model | None):
-            raise BadOption(
-                f"invalid value {brief(self.extend)} for extend",
-                "give a Tokenizer, for example Tokenizer.load('book.json')",
-                "bad-value",
-            )
-        if not isinstance(self.weights, Mapping):
-            raise BadOption(
-                f"invalid value {brief(self.weights)} for the weights",
-                "give a dict by the names of the sources, for example {'book.txt': 2}",
-                "bad-value",
-            )
-        for character in self.initial_alphabet:
-            if "\ud800" <= character <= "\udfff":
-                raise BadOption(
-                    f"the initial alphabet can't have {character!r}",
-                    "remove it: remove lone surrogates, which are not characters",
-                    "bad-value",
-                )
+        check_options(self)
+
+    def recorded(self) -> dict[str, Any]:
+        """Return the values that a model file records, by the names in `TrainingRecord`."""
+        found: dict[str, Any] = {}
+        for name, declared in options_of(self).items():
+            if declared.recorded is not None:
+                value = getattr(self, name)
+                found[name] = None if value is None else declared.recorded(value)
+        # Without a sample, nothing is random.
+        return found if self.sample is not None else found | {"seed": 0}
 
     @property
     def extended(self) -> Model | None:
@@ -189,8 +338,7 @@ class TrainOptions:
         asked_length, max_length = self.max_token_length, recipe.traits.longest_token
         if max_length is not None and asked_length is not None and asked_length > max_length:
             raise BadOption(
-                f"invalid value {asked_length} for {_NUMBERS['max_token_length']} of "
-                f"{recipe.algorithm}",
+                f"invalid value {asked_length} for the greatest token length of {recipe.algorithm}",
                 f"its pieces have up to {max_length} characters: --max-token-length {max_length}",
                 "bad-value",
             )
@@ -238,47 +386,6 @@ class TrainOptions:
                 f"leave {options} out; --vocab and --min-frequency limit a list of words",
                 "conflict",
             )
-
-
-def exact(name: str, value: Number) -> Fraction:
-    """Return a positive number as a fraction, or raise TokctlError.
-
-    A float is read as the decimal that Python prints for it. Numerator and denominator must be
-    below 2^63.
-    """
-    # Imported late, because few trainings have weights or shares.
-    from decimal import Decimal
-    from fractions import Fraction
-
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = Fraction(str(value) if isinstance(value, (float, Decimal)) else value)
-    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
-        raise BadOption(
-            f"invalid value {value!r} for {name}", "give a number above 0", "bad-value"
-        ) from None
-    if number <= 0:
-        raise BadOption(f"invalid value {value} for {name}", "give a number above 0", "bad-value")
-    if number.numerator >= MOST or number.denominator >= MOST:
-        raise BadOption(
-            f"invalid value {value} for {name}",
-            "give a number closer to 1, or with fewer decimals",
-            "bad-value",
-        )
-    return number
-
-
-def share(name: str, value: Number | None) -> tuple[int, int] | None:
-    """Return a share as (numerator, denominator); raise TokctlError unless 0 < share <= 1."""
-    if value is None:
-        return None
-    number = exact(name, value)
-    if number > 1:
-        raise BadOption(
-            f"invalid value {value} for {name}", "give a share above 0 and at most 1", "bad-value"
-        )
-    return number.numerator, number.denominator
 
 
 @dataclass(eq=False, repr=False)

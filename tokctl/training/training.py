@@ -231,26 +231,9 @@ def record_of(stats: TextStats, options: TrainOptions, **measured: Any) -> Train
         sha256=stats.digest,
         weights=tuple(map(str, stats.weights)),
         count_scale=stats.scale,
-        **_recorded_options(options),
+        **options.recorded(),
         **measured,
     )
-
-
-def _recorded_options(options: TrainOptions) -> dict[str, Any]:
-    """Return the fields of a training record that the options alone decide."""
-    return {
-        "vocab_size": options.vocab_size,
-        "min_count": options.min_count,
-        "min_frequency": options.min_frequency,
-        "max_token_length": options.max_token_length,
-        "coverage": None if options.coverage is None else float(options.coverage),
-        "alphabet_limit": options.alphabet_limit,
-        "initial_alphabet": options.initial_alphabet,
-        "sample": None if options.sample is None else float(options.sample),
-        "seed": options.seed if options.sample is not None else 0,
-        "whole_characters": options.whole_characters,
-        "initial_tokens": tuple(options.initial_tokens),
-    }
 
 
 def changed_options(trained: Model, recipe: Recipe, options: TrainOptions) -> dict[str, Any]:
@@ -266,7 +249,7 @@ def changed_options(trained: Model, recipe: Recipe, options: TrainOptions) -> di
     record = trained.training
     if record is None:
         return {"training": (None, "a training")}
-    requested = _recorded_options(options) | {
+    requested = options.recorded() | {
         "threshold": _threshold(recipe, options),
         "extended": len(options.extended.tokens) if options.extended else 0,
     }
