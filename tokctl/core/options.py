@@ -25,6 +25,8 @@ class Option:
         parse: turns this value into the field's; called with the option's name and the value.
         check: checks the field's value, from the command line or from Python.
         recorded: turns the value into the one that a model file records; None: it is not recorded.
+        told: what a summary of a model says of a recorded value, with `{}` for the value; empty:
+            nothing, or the summary says it elsewhere.
         settings: further settings of the command line, such as `panel`, `min` and `needs`.
     """
 
@@ -34,6 +36,7 @@ class Option:
     parse: Callable[[str, Any], Any] | None
     check: Check | None
     recorded: Callable[[Any], Any] | None
+    told: str
     settings: dict[str, Any]
 
 
@@ -46,6 +49,7 @@ def option(
     parse: Callable[[str, Any], Any] | None = None,
     check: Check | None = None,
     recorded: Callable[[Any], Any] | None = None,
+    told: str = "",
     factory: Any = MISSING,
     **settings: Any,
 ) -> Any:
@@ -58,7 +62,7 @@ def option(
         class Limits:
             least: int = option(1, "--least N", "Drop rarer words.", kind=int, min=1)
     """
-    declared = Option(usage, help, kind, parse, check, recorded, settings)
+    declared = Option(usage, help, kind, parse, check, recorded, told, settings)
     return field(default=default, default_factory=factory, metadata={"option": declared})
 
 

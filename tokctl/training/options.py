@@ -196,6 +196,7 @@ class TrainOptions:
         min=1,
         check=number("the least count"),
         recorded=int,
+        told="pre-tokens from {} occurrences",
     )
     min_frequency: int = option(
         1,
@@ -207,6 +208,7 @@ class TrainOptions:
         short="Merge no pair that occurs less than N times",
         check=number("the least frequency"),
         recorded=int,
+        told="pairs from {} occurrences",
     )
     threshold: Number | None = option(
         None,
@@ -217,6 +219,7 @@ class TrainOptions:
         kind=str | None,
         parse=parse_share,
         check=share,
+        told="tokens removed from an IoS of {}",
     )
     max_token_length: int | None = option(
         None,
@@ -227,6 +230,7 @@ class TrainOptions:
         min=1,
         check=number("the greatest token length"),
         recorded=int,
+        told="tokens up to length {}",
     )
     whole_characters: bool = option(
         False,
@@ -237,6 +241,7 @@ class TrainOptions:
         kind=bool,
         check=_value("whole_characters", bool, "give True or False"),
         recorded=bool,
+        told="characters kept whole",
     )
     initial_tokens: Sequence[str] = option(
         (),
@@ -249,6 +254,7 @@ class TrainOptions:
             "the initial tokens", Sequence, "give a list of texts, for example ['low', ' low']"
         ),
         recorded=tuple,
+        told="the initial tokens {}",
     )
     coverage: Number | None = option(
         None,
@@ -260,6 +266,7 @@ class TrainOptions:
         parse=parse_share,
         check=share,
         recorded=float,
+        told="characters that cover {} of the text",
     )
     alphabet_limit: int | None = option(
         None,
@@ -270,6 +277,7 @@ class TrainOptions:
         min=1,
         check=number("the alphabet limit"),
         recorded=int,
+        told="an alphabet of {} at most",
     )
     initial_alphabet: str = option(
         "",
@@ -279,6 +287,7 @@ class TrainOptions:
         show_default=False,
         check=_check_initial_alphabet,
         recorded=str,
+        told="with {} in the alphabet",
     )
     # The command line declares these itself: it reads them from other forms.
     weights: Mapping[str, Number] = option(
