@@ -43,7 +43,7 @@ def test_train_takes_every_option_of_a_training() -> None:
         given = {field.name: getattr(options, field.name)}
         assert Tokenizer.train(words, **given).recipe == expected.recipe
     for wrong in (300, {"vocab_size": 300}, expected.recipe):
-        with pytest.raises(TokctlError, match=r"invalid value .* for options"):
+        with pytest.raises(TokctlError, match=r"invalid value .* for the options"):
             Tokenizer.train(words, wrong)  # type: ignore[arg-type]
 
 

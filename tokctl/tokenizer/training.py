@@ -131,7 +131,7 @@ class TrainArguments(TrainOptions):
         """
         if not isinstance(options, TrainOptions | None):
             raise BadOption(
-                f"invalid value {brief(options)} for options",
+                f"invalid value {brief(options)} for the options",
                 "give options by name, for example vocab_size=8000, or tokctl.TrainOptions(…)",
                 "bad-value",
             )

@@ -17,7 +17,6 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin
 from typer.models import ArgumentInfo, OptionInfo
 
 from tokctl.core.errors import BadOption
-from tokctl.core.options import options_of
 from tokctl.core.values import did_you_mean
 
 #: Function that returns the possible values of an option. It is called only when they are needed.
@@ -214,11 +213,13 @@ def parameters_of(group: type) -> dict[str, inspect.Parameter]:
 def _make_group(group: type, values: dict[str, Any]) -> Any:
     """Return a group with the values of a command line, from which it removes its own."""
     given = {name: values.pop(name) for name in parameters_of(group)}
-    for name, declared in options_of(group).items():
-        if name in given and given[name] is None:
-            del given[name]
-        elif name in given and declared.parse:
-            given[name] = declared.parse(declared.usage.split(" ")[0], given[name])
+    for field in fields(group):
+        declared = field.metadata.get("option")
+        if declared and field.name in given:
+            value = given.pop(field.name)
+            if value is not None:
+                option = declared.usage.split(" ")[0]
+                given[field.name] = declared.parse(option, value) if declared.parse else value
     return group(**given)
 
 
