@@ -6,18 +6,17 @@ Foroutan et al. 2025 (arXiv 2508.04796); `docs/parity.md` has the definition.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from tokctl import _native
 from tokctl.core.errors import BadInput, BadOption, CoreError
 from tokctl.core.values import brief
 from tokctl.model import Model, ParityRecord, Recipe
-from tokctl.model.byte_level import IN_ID_ORDER
 from tokctl.sources import AUTO, Named, ReadOptions, Source, opened
 from tokctl.training.counting import Progress, TextStats, count, digest_of
 from tokctl.training.options import MOST, Number, Timing, TrainOptions, exact
-from tokctl.training.training import first_tokens, limits, record_of, reserved, with_hint
+from tokctl.training.training import core_settings, first_tokens, record_of, with_hint
 
 VARIANTS = ("base", "window")
 MEASURES = ("tokens", "bytes", "characters")
@@ -274,13 +273,7 @@ def count_languages(
     Raises:
         TokctlError: As for `count`; a language has no pre-token.
     """
-    dev_options = TrainOptions(
-        vocab_size=options.vocab_size,
-        threads=options.threads,
-        errors=options.errors,
-        memory=options.memory,
-        temporary=options.temporary,
-    )
+    dev_options = replace(options, min_count=1, sample=None)
     train, stats = _count_each(languages, recipe, options, progress, "text")
     if dev is None:
         return CountedLanguages(train, None, stats, None)
@@ -335,26 +328,12 @@ def fill_by_language(
     limit = exact("the window's limit", parity.limit)
     has_window = parity.variant == "window"
     special = first_tokens(recipe)
-    settings = {
-        "ties": recipe.tie_break,
-        "units": recipe.units,
-        "marker": recipe.marker,
-        "vocab_size": options.vocab_size,
-        "special_tokens": special,
-        "reserved": reserved(recipe),
-        "initial_alphabet": IN_ID_ORDER if recipe.is_byte_level else [],
-        "bare_characters": recipe.has_bare_characters,
-        "min_frequency": options.min_frequency,
-        "max_token_length": options.max_token_length,
-        "whole_characters": options.whole_characters,
-        "limits": limits(options),
-    }
     report = (lambda size: progress("merge", size, options.vocab_size)) if progress else None
     try:
         trained = _native.train_parity(
             list(counted.train.values()),
             list(counted.dev.values()) if counted.dev else None,
-            settings,
+            core_settings(recipe, options, options.vocab_size, special),
             global_merges=parity.first_merges(),
             window=(parity.window, _as_fraction(limit)) if has_window else None,
             measure=measure,

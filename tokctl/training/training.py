@@ -373,25 +373,14 @@ def _native_stage(
     threads = options.threads or available_threads()
     return _native.train(
         counts,
+        **core_settings(recipe, options, vocab_size, special, stats.scale),
         criterion=recipe.score,
-        ties=recipe.tie_break,
-        units=recipe.units,
-        marker=recipe.marker,
-        vocab_size=vocab_size,
-        special_tokens=special,
-        reserved=reserved(recipe),
-        initial_alphabet=IN_ID_ORDER if recipe.is_byte_level else [],
-        bare_characters=recipe.has_bare_characters,
-        min_frequency=scale_threshold(options.min_frequency, stats.scale),
-        max_token_length=options.max_token_length,
         max_words=stage.max_words,
         forbidden=[text.encode() for text in stage.forbidden],
-        whole_characters=options.whole_characters,
         # Later stages extend a model that has the initial tokens already.
         initial_tokens=initial_tokens.pre_tokens(recipe, options)
         if old is options.extended
         else [],
-        limits=limits(options),
         extend=(old.tokens, [merge[:3] for merge in old.merges]) if old else None,
         start=_start_encoder(recipe, old) if old else None,
         threads=threads,
@@ -402,6 +391,38 @@ def _native_stage(
         ),
         progress=report,
     )
+
+
+def core_settings(
+    recipe: Recipe,
+    options: TrainOptions,
+    vocab_size: int,
+    special_tokens: list[bytes],
+    scale: int = 1,
+) -> dict[str, Any]:
+    """Return the settings that all trainings by merges pass to the core.
+
+    Args:
+        recipe: The recipe to train.
+        options: The options of the training.
+        vocab_size: The number of ids at which the training ends.
+        special_tokens: The tokens with the lowest ids.
+        scale: The factor of the counts, see `TextStats`.
+    """
+    return {
+        "ties": recipe.tie_break,
+        "units": recipe.units,
+        "marker": recipe.marker,
+        "vocab_size": vocab_size,
+        "special_tokens": special_tokens,
+        "reserved": reserved(recipe),
+        "initial_alphabet": IN_ID_ORDER if recipe.is_byte_level else [],
+        "bare_characters": recipe.has_bare_characters,
+        "min_frequency": scale_threshold(options.min_frequency, scale),
+        "max_token_length": options.max_token_length,
+        "whole_characters": options.whole_characters,
+        "limits": limits(options),
+    }
 
 
 def _start_encoder(recipe: Recipe, old: Model) -> _native.Encoder | None:
