@@ -344,13 +344,6 @@ class TrainOptions:
                 "leave it out, or take --algo picky or boundless",
                 "conflict",
             )
-        asked_length, max_length = self.max_token_length, recipe.traits.longest_token
-        if max_length is not None and asked_length is not None and asked_length > max_length:
-            raise BadOption(
-                f"invalid value {asked_length} for the greatest token length of {recipe.algorithm}",
-                f"its pieces have up to {max_length} characters: --max-token-length {max_length}",
-                "bad-value",
-            )
         if self.whole_characters and not recipe.is_byte_level:
             raise BadOption(
                 "whole characters are for models of bytes, and the tokens of this model have whole "
@@ -358,26 +351,7 @@ class TrainOptions:
                 "leave --whole-characters out",
                 "conflict",
             )
-        has_only_characters = recipe.traits.learns_characters and not recipe.looks_up_pre_tokens
-        if self.initial_tokens and has_only_characters:
-            raise BadOption(
-                "a character model can't have initial tokens: its tokens are characters",
-                "name them in --initial-alphabet",
-                "conflict",
-            )
-        if self.initial_tokens and recipe.traits.learns_superwords:
-            raise BadOption(
-                f"{recipe.algorithm} can't have initial tokens: its supermerges are of words that "
-                "the texts have",
-                "leave them out, or take --algo bpe or superbpe",
-                "conflict",
-            )
-        if self.initial_tokens and recipe.removal:
-            raise BadOption(
-                f"{recipe.algorithm} can't have initial tokens: its training may take them away",
-                "leave them out, or take --algo bpe or superbpe",
-                "conflict",
-            )
+        recipe.traits.check_training(recipe, self)
         if not self.limits_alphabet:
             return
         options = "--coverage, --alphabet-limit and --initial-alphabet"
