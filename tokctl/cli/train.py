@@ -203,8 +203,8 @@ def with_counting(
     """Return the options of the training with those that the command line has in another form.
 
     Args:
-        options: what gets an id.
-        counting: what is read and counted.
+        options: the options of the vocabulary.
+        counting: the options of reading and counting.
         extended: the model to continue from, if there is one.
     """
     sample = None if counting.sample is None else parse_share("--sample", counting.sample)

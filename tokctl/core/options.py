@@ -83,12 +83,12 @@ def check_options(group: Any) -> None:
 
 
 def number(what: str, least: int = 1, bits: int = 63) -> Check:
-    """Return a check for whole numbers from `least` to the greatest one of so many bits, or None.
+    """Return a check for whole numbers from `least` to 2^`bits` - 1; None passes it, too.
 
     Args:
         what: the option in messages, such as `the least count`.
         least: the least number.
-        bits: the number of bits.
+        bits: the number of bits of the greatest number.
     """
 
     def check(_name: str, value: Any) -> None:

@@ -124,7 +124,7 @@ class TrainArguments(TrainOptions):
 
     @classmethod
     def of(cls, options: TrainOptions | None, given: Mapping[str, Any]) -> TrainArguments:
-        """Return the arguments of a call; those given by name come before those of `options`.
+        """Return the arguments of a call; a value in `given` comes before the one of `options`.
 
         Raises:
             TypeError: a name is unknown; the message suggests a similar one.
@@ -147,7 +147,7 @@ class TrainArguments(TrainOptions):
 
 
 def train(sources: Sources, arguments: TrainArguments) -> Model:
-    """Train on texts, on texts by language, or on counts, whichever `sources` are.
+    """Return a model trained on texts, on texts by language, or on counts.
 
     Raises:
         TokctlError: an argument does not suit the sources; see also `tokctl.training.train`.

@@ -1,4 +1,4 @@
-"""An algorithm: the facts that the rest of tokctl needs, and what it refuses."""
+"""The class of algorithms: facts that the rest of tokctl needs, and checks of recipes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Algorithm(NamedTuple):
-    """One algorithm: its recipe fields, training, explanation and export.
+    """Facts about an algorithm (recipe fields, training, explanation, export) and its checks.
 
     An algorithm that refuses more than others is a subclass with other `check` methods. Code
     outside `tokctl.model.algorithms` never compares an algorithm's name. It reads one of these
