@@ -22,7 +22,7 @@ TEXT = "The parrot shrieks of doubloons"
 WITHOUT_GIL = """
 import sys
 from tokctl import Tokenizer
-assert Tokenizer.train_on_counts({"ab": 2}, vocab_size=257).encode_ids("ab") == [256]
+assert Tokenizer.train({"ab": 2}, vocab_size=257).encode_ids("ab") == [256]
 assert not sys._is_gil_enabled()
 """
 

@@ -26,7 +26,7 @@ TEXT = "low lower newest, 東京 sea"
 def model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A tokenizer.json of Hugging Face's kind."""
     path = tmp_path_factory.mktemp("model") / "tokenizer.json"
-    made = Tokenizer.train_on_counts({"low": 5, "lower": 2, "newest": 6}, vocab_size=270)
+    made = Tokenizer.train({"low": 5, "lower": 2, "newest": 6}, vocab_size=270)
     made.save(path, "huggingface")
     return path.read_bytes()
 

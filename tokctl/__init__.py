@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from tokctl.tokenizer.encoding import Encoding
     from tokctl.tokenizer.postprocess import Padding, Truncation
     from tokctl.tokenizer.token_counts import TokenCounts, count_tokens
+    from tokctl.tokenizer.training import Texts
+    from tokctl.training.options import TrainOptions
+    from tokctl.training.parity import ParityOptions
 
 _MODULES = {
     "Adaptation": "tokctl.extras.adapt",
@@ -50,14 +53,17 @@ _MODULES = {
     "Encoding": "tokctl.tokenizer.encoding",
     "Explanation": "tokctl.analysis.explain",
     "Padding": "tokctl.tokenizer.postprocess",
+    "ParityOptions": "tokctl.training.parity",
     "Recipe": "tokctl.model",
     "Recommendation": "tokctl.extras.recommend",
+    "Texts": "tokctl.tokenizer.training",
     "TokenGap": "tokctl.analysis.gap",
     "TokenHistory": "tokctl.analysis.explain",
     "TokenCounts": "tokctl.tokenizer.token_counts",
     "Tokenizer": "tokctl.tokenizer",
     "TokctlError": "tokctl.core.errors",
     **dict.fromkeys(("BadInput", "BadModel", "BadOption", "Unsupported"), "tokctl.core.errors"),
+    "TrainOptions": "tokctl.training.options",
     "Truncation": "tokctl.tokenizer.postprocess",
     "adapt": "tokctl.extras.adapt",
     "as_hf": "tokctl.extras.compat.transformers",
@@ -102,13 +108,16 @@ __all__ = [
     "Encoding",
     "Explanation",
     "Padding",
+    "ParityOptions",
     "Recipe",
     "Recommendation",
+    "Texts",
     "TokctlError",
     "TokenCounts",
     "TokenGap",
     "TokenHistory",
     "Tokenizer",
+    "TrainOptions",
     "Truncation",
     "Unsupported",
     "__version__",

@@ -21,7 +21,7 @@ from tokctl.model import Merge, Model
 from tokctl.model.parts import AddedToken
 from tokctl.model.presets import BPE, CHAR, UNIGRAM, WORD, WORDPIECE, preset
 from tokctl.sources import Document, Source
-from tokctl.training import Options, train_on_counts
+from tokctl.training import TrainOptions, train_on_counts
 from tokctl.training.resizing import ids_by_use, keep_only
 
 WORDS = st.dictionaries(
@@ -36,7 +36,7 @@ def source(text: str | bytes, name: str = "text") -> Source:
 
 def trained(words: dict[str, int], size: int = 300, **more: object) -> Model:
     counts = {word.encode(): count for word, count in words.items()}
-    return train_on_counts(counts, replace(BPE, **more), Options(vocab_size=size))
+    return train_on_counts(counts, replace(BPE, **more), TrainOptions(vocab_size=size))
 
 
 def names(found: Adaptation) -> dict[str, tuple[int | None, int | None]]:
@@ -93,7 +93,7 @@ def test_what_stays_equals_the_twin(words: dict[str, int], text: str, share: flo
 @given(words=tied_words, share=st.floats(0, 1))
 @part_of_examples(3)
 def test_no_merge_ever_lacks_a_part(marker: str, words: dict[str, int], share: float) -> None:
-    model = train_on_counts(words, recipe(marker), Options(vocab_size=40))
+    model = train_on_counts(words, recipe(marker), TrainOptions(vocab_size=40))
     made = {merge.token for merge in model.merges}
     least = model.size - len(made)
     text = " ".join(word for word, count in words.items() for _ in range(count))
@@ -196,7 +196,7 @@ def test_unigram_keeps_characters_and_what_is_reserved() -> None:
 
 def test_words_and_characters_are_pruned_by_use() -> None:
     for made in (WORD, CHAR):
-        model = train_on_counts({"to": 9, "be": 8, "or": 7}, made, Options(vocab_size=20))
+        model = train_on_counts({"to": 9, "be": 8, "or": 7}, made, TrainOptions(vocab_size=20))
         found = adapt(Tokenizer(model), prune=2, texts=source("or or or"))
         assert found.tokenizer.tokens[-1] in ("or", "o", "r") and found.tokenizer.vocab_size == 2
 
@@ -427,7 +427,7 @@ def test_learning_alone_moves_nothing() -> None:
 
 def test_a_line_with_a_character_without_a_token() -> None:
     made = replace(recipe("none"), unk_token=None)
-    tokenizer = Tokenizer(train_on_counts({"ab": 2, "cd": 2}, made, Options(vocab_size=8)))
+    tokenizer = Tokenizer(train_on_counts({"ab": 2, "cd": 2}, made, TrainOptions(vocab_size=8)))
     found = adapt(tokenizer, special_tokens=["<s>"])
     moved = found.moved(source("ab\nxy\ncd"))
     assert (moved.lines, moved.left_out, moved.same) == (3, 1, moved.tokens)
@@ -511,6 +511,6 @@ def test_sentencepiece_bpe_learns_more(tmp_path: Path, sample: str, byte_fallbac
 
 
 def test_the_preset_of_gpt2_has_no_holes_to_begin_with() -> None:
-    model = train_on_counts({b"ab": 3}, preset("gpt2"), Options(vocab_size=258))
+    model = train_on_counts({b"ab": 3}, preset("gpt2"), TrainOptions(vocab_size=258))
     found = adapt(Tokenizer(model), prune=257, texts=source("x"), keep_ids=True)
     assert found.holes == () and found.tokenizer.vocab_size == 257

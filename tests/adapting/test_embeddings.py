@@ -32,7 +32,7 @@ from tokctl.idfiles.weights import EmbeddingMatrix
 from tokctl.model import Model
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.model.presets import WORDPIECE
-from tokctl.training import Options, train_on_counts
+from tokctl.training import TrainOptions, train_on_counts
 
 INPUT, OUTPUT = "model.embed_tokens.weight", "lm_head.weight"
 BEFORE = byte_level_model(["ab", "cd", "abcd", "xy"])
@@ -282,7 +282,7 @@ def pieces(found: Adaptation) -> dict[str, list[str]]:
 @pytest.mark.parametrize("marker", ["none", "end", "end-fused", "start"])
 def test_pieces_spell_the_token(marker: str) -> None:
     made = recipe(marker, pre_tokenizers=PRE_TOKENIZERS.steps("whitespace"))
-    model = train_on_counts({"abcab": 5, "bca": 3}, made, Options(vocab_size=12))
+    model = train_on_counts({"abcab": 5, "bca": 3}, made, TrainOptions(vocab_size=12))
     text = source("abcabd abcabd bcabca bcad dab dab " * 3)
     found = adapt(Tokenizer(model), vocab_size=model.size + 8, texts=text)
     said = pieces(found)
@@ -294,7 +294,7 @@ def test_pieces_spell_the_token(marker: str) -> None:
 
 
 def test_pieces_of_word_piece_are_the_longest() -> None:
-    model = train_on_counts({"abab": 5, "babb": 3, "ab": 9}, WORDPIECE, Options(vocab_size=12))
+    model = train_on_counts({"abab": 5, "babb": 3, "ab": 9}, WORDPIECE, TrainOptions(vocab_size=12))
     found = adapt(Tokenizer(model), vocab_size=model.size + 5, texts=source("abababab babab " * 5))
     said = pieces(found)
     assert said

@@ -28,7 +28,7 @@ from tokctl.model import Merge, Model
 from tokctl.model.encoders import pre_token_encoder
 from tokctl.model.presets import BPE, default_recipe
 from tokctl.sources import Document, Source
-from tokctl.training import Options, train_on_counts
+from tokctl.training import TrainOptions, train_on_counts
 
 #: Ties everywhere and runs of one letter; then a few words that share their parts.
 tied_words = st.dictionaries(
@@ -55,7 +55,7 @@ def source(text: str | bytes) -> Source:
 
 def trained(words: dict[str, int], size: int = 300, recipe: Recipe = BPE) -> Tokenizer:
     counts = {word.encode(): count for word, count in words.items()}
-    return Tokenizer(train_on_counts(counts, recipe, Options(vocab_size=size)))
+    return Tokenizer(train_on_counts(counts, recipe, TrainOptions(vocab_size=size)))
 
 
 def symbols_of(data: bytes, tokenizer: Tokenizer) -> tuple[bytes, ...]:
@@ -174,7 +174,7 @@ def test_merges_that_no_training_would_learn_equal_the_twin(
 def test_bytes_of_any_kind(data: bytes, ratio: str, entropy: float) -> None:
     recipe = replace(BPE, pre_tokenizers=())
     counts = {data[at : at + 9]: 1 for at in range(0, len(data), 9)} or {b"xx": 2}
-    tokenizer = Tokenizer(train_on_counts(counts, recipe, Options(vocab_size=290)))
+    tokenizer = Tokenizer(train_on_counts(counts, recipe, TrainOptions(vocab_size=290)))
     check(tokenizer, data, ratio, entropy)
 
 
@@ -313,7 +313,7 @@ def test_damaged_files_are_errors(damage: str) -> None:
 
 def wordpiece() -> Tokenizer:
     recipe = replace(default_recipe("wordpiece"), segmentation="merges")
-    return Tokenizer.train_on_counts({"abab": 3}, recipe=recipe, vocab_size=10)
+    return Tokenizer.train({"abab": 3}, recipe=recipe, vocab_size=10)
 
 
 def replayed() -> Model:
@@ -357,7 +357,7 @@ def test_what_can_not_be(
 def test_no_training_makes_residues() -> None:
     recipe = replace(BPE, segmentation="remerge")
     with pytest.raises(TokctlError, match="residues are taken away after a training"):
-        train_on_counts({b"ab": 2}, recipe, Options(vocab_size=258))
+        train_on_counts({b"ab": 2}, recipe, TrainOptions(vocab_size=258))
 
 
 def test_long_pre_tokens() -> None:

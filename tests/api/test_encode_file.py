@@ -124,9 +124,7 @@ def test_special_tokens_that_the_text_spells() -> None:
 
 
 def test_the_ids_are_those_of_the_command_line(tmp_path: Path, sample: str) -> None:
-    tokenizer = Tokenizer.train_on_counts(
-        {"the": 9, "there": 5}, recipe=preset("bert"), vocab_size=60
-    )
+    tokenizer = Tokenizer.train({"the": 9, "there": 5}, recipe=preset("bert"), vocab_size=60)
     for name, model in {"gpt2": byte_level(), "bert": tokenizer}.items():
         model.save(tmp_path / f"{name}.json")
         path = tmp_path / "text.txt"
@@ -189,7 +187,7 @@ def test_text_that_is_not_utf_8_is_named_or_replaced() -> None:
 def test_a_character_without_an_id_is_named_with_file_and_line() -> None:
     plain: dict[str, Any] = {"normalizers": (), "unk_token": None, "special_tokens": ()}
     recipe = replace(RECIPES["chars"], **plain)
-    model = Tokenizer.train_on_counts({" the": 9, "the": 5, "\n": 3}, recipe=recipe, vocab_size=12)
+    model = Tokenizer.train({" the": 9, "the": 5, "\n": 3}, recipe=recipe, vocab_size=12)
     text = "the the\n" * 40_000 + "the ß\n"
     for threads in (1, 2):
         for lines in (False, True):

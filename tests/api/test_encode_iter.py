@@ -59,9 +59,7 @@ def test_long_and_short_texts_by_turns() -> None:
 
 
 def test_with_special_tokens_around_cut_and_filled_up() -> None:
-    tokenizer = Tokenizer.train_on_counts(
-        {"hello": 3, "there": 2}, recipe=preset("bert"), vocab_size=60
-    )
+    tokenizer = Tokenizer.train({"hello": 3, "there": 2}, recipe=preset("bert"), vocab_size=60)
     texts = ["hello", "hello there", "", "there " * 20]
     how: dict[str, Any] = {"add_special": True, "truncation": 8, "padding": 8}
     wanted = tokenizer.encode_ids(texts, **how)
@@ -166,7 +164,7 @@ def test_a_text_that_cannot_be_encoded_is_an_error_in_its_place(
 
 def test_a_character_without_an_id_is_named_with_the_number_of_its_text() -> None:
     recipe = preset("notebook-bpe")
-    tokenizer = Tokenizer.train_on_counts({"the": 9, "there": 5}, recipe=recipe, vocab_size=12)
+    tokenizer = Tokenizer.train({"the": 9, "there": 5}, recipe=recipe, vocab_size=12)
     texts = ["the"] * 700 + ["theß"]
     with pytest.raises(TokctlError, match="a character of text 700 is not in"):
         list(tokenizer.encode_iter(texts))

@@ -19,6 +19,7 @@ from tests import systems
 from tokctl import (
     AddedToken,
     Padding,
+    Texts,
     TokctlError,
     Tokenizer,
     Truncation,
@@ -33,7 +34,7 @@ TEXTS = ["There is still a lot of treasure.\n" * 20, "naïve ☕ " * 30, "", "a 
 
 @pytest.fixture(scope="module")
 def tok() -> Tokenizer:
-    return Tokenizer.train_from_iterator(TEXTS, vocab_size=300)
+    return Tokenizer.train(Texts(TEXTS), vocab_size=300)
 
 
 # -- training on what a program gives ---------------------------------------------------------
@@ -55,11 +56,11 @@ def test_it_is_training_on_the_same_json_lines(
         whole = saved(Tokenizer.train([path], **options), path)
     except TokctlError as error:
         with pytest.raises(TokctlError, match=re.escape(error.message)):
-            Tokenizer.train_from_iterator(texts, **options)
+            Tokenizer.train(Texts(texts), **options)
         return
     some: list[Any] = [iter(texts), [texts[:2], tuple(texts[2:])], [t.encode() for t in texts]]
     for given_texts in some:
-        assert saved(Tokenizer.train_from_iterator(given_texts, **options), path) == whole
+        assert saved(Tokenizer.train(Texts(given_texts), **options), path) == whole
 
 
 def saved(tokenizer: Tokenizer, beside: Path) -> bytes:
@@ -77,9 +78,9 @@ def test_an_iterable_is_walked_through_once_and_not_kept() -> None:
             yield f"word{number % 50} and {number % 7}"
 
     options: dict[str, Any] = {"vocab_size": 300, "sample": 0.5, "seed": 3}
-    one = Tokenizer.train_from_iterator(texts(), threads=1, **options)
+    one = Tokenizer.train(Texts(texts()), threads=1, **options)
     assert taken == 100_000
-    assert one == Tokenizer.train_from_iterator(texts(), threads=2, **options)
+    assert one == Tokenizer.train(Texts(texts()), threads=2, **options)
     assert one.model.training is not None
     # Half of the texts, four pre-tokens each: a word, its digits, "and", a digit.
     assert 195_000 < one.model.training.pre_tokens < 205_000
@@ -91,19 +92,19 @@ def test_what_the_iterable_raises_comes_through() -> None:
         raise LookupError("the database is gone")
 
     with pytest.raises(LookupError, match="the database is gone"):
-        Tokenizer.train_from_iterator(texts(), vocab_size=300)
+        Tokenizer.train(Texts(texts()), vocab_size=300)
 
 
 def test_texts_that_are_none() -> None:
     for wrong in ([5], [None], [["a", 5]]):
         with pytest.raises(TypeError, match="a text is str or bytes, not"):
-            Tokenizer.train_from_iterator(wrong, vocab_size=300)  # type: ignore[arg-type]
+            Tokenizer.train(Texts(wrong), vocab_size=300)  # type: ignore[arg-type]
     with pytest.raises(TokctlError, match="the texts are a list, not one text"):
-        Tokenizer.train_from_iterator("text", vocab_size=300)
+        Tokenizer.train(Texts("text"), vocab_size=300)
     with pytest.raises(TokctlError, match="nothing to train on"):
-        Tokenizer.train_from_iterator([], vocab_size=300)
+        Tokenizer.train(Texts([]), vocab_size=300)
     with pytest.raises(TokctlError, match="text 2: line 1, byte 1 is not UTF-8"):
-        Tokenizer.train_from_iterator(["a", b"b\xff"], vocab_size=300, algorithm="wordpiece")
+        Tokenizer.train(Texts(["a", b"b\xff"]), vocab_size=300, algorithm="wordpiece")
 
 
 # -- the vocabulary -----------------------------------------------------------------------------
@@ -119,11 +120,11 @@ def test_in_and_equality(tok: Tokenizer, tmp_path: Path) -> None:
     assert tok == again
     assert hash(tok) == hash(again)
     assert len({tok, again}) == 1
-    other = Tokenizer.train_from_iterator(TEXTS, vocab_size=270)
+    other = Tokenizer.train(Texts(TEXTS), vocab_size=270)
     assert len(other) < len(tok)
     assert tok != other
     assert tok != "tok"
-    changed = Tokenizer.train_from_iterator([*TEXTS, "zzz " * 999], vocab_size=300)
+    changed = Tokenizer.train(Texts([*TEXTS, "zzz " * 999]), vocab_size=300)
     assert tok != changed
     foreign = Tokenizer.load(tmp_path / "two.json")
     assert foreign == Tokenizer.load(tmp_path / "two.json")
@@ -134,7 +135,7 @@ def test_special_tokens_by_what_they_are_for(tok: Tokenizer, tmp_path: Path) -> 
     roles = ("bos", "eos", "unk", "pad", "cls", "sep", "mask")
     assert all(getattr(tok, f"{role}_token") is None for role in roles)
     assert all(getattr(tok, f"{role}_token_id") is None for role in roles)
-    bert = Tokenizer.train_on_counts({"low": 5}, vocab_size=60, recipe=preset("bert"))
+    bert = Tokenizer.train({"low": 5}, vocab_size=60, recipe=preset("bert"))
     assert [getattr(bert, f"{role}_token") for role in roles] == [
         None, None, "[UNK]", "[PAD]", "[CLS]", "[SEP]", "[MASK]",
     ]  # fmt: skip
@@ -215,7 +216,7 @@ def test_wrong_types_are_told_with_what_is_right(
 def test_misspelt_options_get_a_suggestion(tok: Tokenizer) -> None:
     for call, meant in (
         (lambda: tok.train([], vocab_size=9, min_freqency=2), "min_frequency"),  # type: ignore[call-arg]
-        (lambda: tok.train_from_iterator([], vocab_sise=9), "vocab_size"),  # type: ignore[call-arg]
+        (lambda: tok.train(Texts([]), vocab_sise=9), "vocab_size"),  # type: ignore[call-arg]
         (lambda: Tokenizer.load("x", patern="gpt2"), "pattern"),  # type: ignore[call-arg]
         (lambda: tok.save("x", lossi=True), "lossy"),  # type: ignore[call-arg]
         (lambda: tok.encode_file("x", line=True), "lines"),  # type: ignore[call-arg]
@@ -233,7 +234,7 @@ def test_everything_shows_itself_within_a_screen(tok: Tokenizer, tmp_path: Path)
     path = tmp_path / "text.txt"
     path.write_text("There is still a lot of treasure. " * 3_000)
     text = path.read_text()
-    long = Tokenizer.train_on_counts({"x" * 50_000: 3, "y" * 3_000: 2}, vocab_size=2_000)
+    long = Tokenizer.train({"x" * 50_000: 3, "y" * 3_000: 2}, vocab_size=2_000)
     comparison = compare([tok, ("other", long)], [path])
     rule = NORMALIZERS.part("replace", pattern="x" * 50_000, content="y")
     ruled = replace(preset("sentencepiece-unigram"), normalizers=(rule,))

@@ -5,14 +5,16 @@ from __future__ import annotations
 import inspect
 from dataclasses import fields
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tokctl
-from tokctl import Tokenizer, count_tokens
+from tokctl import ParityOptions, Texts, TokctlError, Tokenizer, TrainOptions, count_tokens
+from tokctl.sources import ReadOptions
 from tokctl.tokenizer.token_counts import CountOptions
-from tokctl.training import Options
+from tokctl.training import TextStats
 
 
 @pytest.mark.parametrize("name", ["load", "train"])
@@ -31,20 +33,45 @@ def keywords(function: Any) -> dict[str, inspect.Parameter]:
 
 
 def test_train_takes_every_option_of_a_training() -> None:
-    taken = keywords(Tokenizer.train)
-    others = {"algorithm", "recipe", "special_tokens", "reading", "progress", "timing", "engine"}
-    assert set(taken) - others == {field.name for field in fields(Options)}
-    defaults = {field.name: getattr(Options(vocab_size=1), field.name) for field in fields(Options)}
-    for name in set(taken) - others - {"vocab_size"}:
-        assert (taken[name].default or None) == (defaults[name] or None), name
-    of_counts = keywords(Tokenizer.train_on_counts)
-    of_texts = {"weights", "sample", "seed", "memory", "temporary", "reading", "progress", "timing"}
-    assert set(taken) - set(of_counts) == of_texts | {"engine"}
-    del of_counts["read"]  # what was read elsewhere
-    assert all(of_counts[name] == taken[name] for name in of_counts)
-    of_iterable = keywords(Tokenizer.train_from_iterator)
-    assert set(taken) - set(of_iterable) == {"weights", "reading", "engine"}
-    assert all(of_iterable[name] == taken[name] for name in of_iterable)
+    words = {"low": 5, "lower": 2, "x": 1}
+    options = TrainOptions(vocab_size=258, min_count=2)
+    expected = Tokenizer.train(words, vocab_size=258, min_count=2)
+    assert Tokenizer.train(words, options) == Tokenizer.train(words, options=options) == expected
+    # An option that is given by name comes first.
+    assert Tokenizer.train(words, options, vocab_size=257).vocab_size == 257
+    for field in fields(TrainOptions):
+        given = {field.name: getattr(options, field.name)}
+        assert Tokenizer.train(words, **given).recipe == expected.recipe
+    for wrong in (300, {"vocab_size": 300}, expected.recipe):
+        with pytest.raises(TokctlError, match=r"invalid value .* for the options"):
+            Tokenizer.train(words, wrong)  # type: ignore[arg-type]
+
+
+def test_sources_are_told_apart_by_their_type(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("low low lower")
+    texts = [path, [path], [str(path)], Texts(["low low lower"]), [Texts([b"low low lower"])]]
+    first, *others = (Tokenizer.train(one, vocab_size=260).merges for one in texts)
+    assert all(other == first for other in others)
+    by_language = {"a": path, "b": [Texts(["low"]), path]}
+    parity = Tokenizer.train(by_language, vocab_size=260).model.parity
+    assert parity is not None and parity.languages == ("a", "b")
+    options: list[tuple[Any, dict[str, Any], str]] = [
+        ({"low": 5}, {"reading": ReadOptions()}, "reading is for texts or texts by language"),
+        ({"low": 5}, {"engine": object()}, "engine is for texts, and the sources are counts"),
+        ({"low": 5}, {"parity": ParityOptions()}, "parity is for texts by language"),
+        (path, {"read": TextStats(1, 1, "")}, "read is for counts, and the sources are texts"),
+        ({"low": 5, "lower": path}, {}, "can't have the count"),
+        ({"a": path, "b": 5}, {}, "invalid value 5 for the sources"),
+        ([5], {}, "invalid value 5 for the sources"),
+        (b"low low", {}, "invalid value b'low low' for the sources"),
+        ({}, {}, "there is nothing to train on"),
+        (Texts([]), {}, "there is nothing to train on"),
+    ]
+    for sources, given, message in options:
+        with pytest.raises(TokctlError, match=message) as caught:
+            Tokenizer.train(sources, **given)
+        assert caught.value.hint
 
 
 def test_count_tokens_takes_every_option_of_a_count() -> None:
@@ -67,7 +94,7 @@ def test_methods_that_explain_are_functions_of_the_package() -> None:
 
 
 def test_the_names_that_people_look_for() -> None:
-    tokenizer = Tokenizer.train_on_counts({"low": 5}, vocab_size=258)
+    tokenizer = Tokenizer.train({"low": 5}, vocab_size=258)
     assert len(tokenizer) == tokenizer.vocab_size == 258
     vocabulary = tokenizer.get_vocab()
     assert vocabulary == {token: id_ for id_, token in enumerate(tokenizer.tokens)}
@@ -81,7 +108,7 @@ def test_the_names_that_people_look_for() -> None:
 
 
 def test_one_text_or_many() -> None:
-    tokenizer = Tokenizer.train_on_counts({"low": 5}, vocab_size=258)
+    tokenizer = Tokenizer.train({"low": 5}, vocab_size=258)
     one, many = tokenizer.encode_ids("low lo"), tokenizer.encode_ids(["low lo", b"low"])
     assert many == [one, tokenizer.encode_ids("low")]
     assert tokenizer.encode_array("low lo").tolist() == one

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from tests.cli.run import tokctl
-from tokctl import Padding, TokctlError, Tokenizer, Truncation, count_tokens, preset
+from tokctl import Padding, Texts, TokctlError, Tokenizer, Truncation, count_tokens, preset
 from tokctl.core.foreign_names import NAMES
 
 np = pytest.importorskip("numpy")
@@ -71,8 +71,8 @@ class Both:
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
     folder = tmp_path_factory.mktemp("snippets")
-    tok = Tokenizer.train_from_iterator(TEXTS, vocab_size=320, special_tokens=[END, USER])
-    bert = Tokenizer.train_from_iterator(TEXTS, vocab_size=70, recipe=preset("bert"))
+    tok = Tokenizer.train(Texts(TEXTS), vocab_size=320, special_tokens=[END, USER])
+    bert = Tokenizer.train(Texts(TEXTS), vocab_size=70, recipe=preset("bert"))
     for name, one in (("gpt", tok), ("bert", bert)):
         one.save(folder / f"{name}.json", "huggingface")
     hf, hf_bert = (tokenizers.Tokenizer.from_file(str(folder / f"{n}.json")) for n in NAMES_HERE)
@@ -481,8 +481,8 @@ CALLS: list[tuple[str, Side, Side]] = [
     # -- training, saving, loading, more tokens
     (
         "ByteLevelBPETokenizer().train_from_iterator(texts, special_tokens=…, min_frequency=2)",
-        lambda _: Tokenizer.train_from_iterator(
-            TEXTS, vocab_size=300, special_tokens=["<s>", "</s>"], min_frequency=2
+        lambda _: Tokenizer.train(
+            Texts(TEXTS), vocab_size=300, special_tokens=["<s>", "</s>"], min_frequency=2
         ).get_vocab(),
         lambda _: hf_trained(
             vocab_size=300, special_tokens=["<s>", "</s>"], min_frequency=2
@@ -490,8 +490,8 @@ CALLS: list[tuple[str, Side, Side]] = [
     ),
     (
         "train_from_iterator(batches of lists)",
-        lambda _: Tokenizer.train_from_iterator([TEXTS[:2], TEXTS[2:]], vocab_size=300).merges,
-        lambda _: Tokenizer.train_from_iterator(TEXTS, vocab_size=300).merges,
+        lambda _: Tokenizer.train(Texts([TEXTS[:2], TEXTS[2:]]), vocab_size=300).merges,
+        lambda _: Tokenizer.train(Texts(TEXTS), vocab_size=300).merges,
     ),
     (
         "tok.save(path); Tokenizer.from_file(path)",
@@ -537,7 +537,7 @@ CALLS: list[tuple[str, Side, Side]] = [
     ),
     (
         "tok.get_vocab_size() after training",
-        lambda _: len(Tokenizer.train_from_iterator(TEXTS, vocab_size=290)),
+        lambda _: len(Tokenizer.train(Texts(TEXTS), vocab_size=290)),
         lambda _: hf_trained(vocab_size=290).get_vocab_size(),
     ),
 ]
@@ -571,7 +571,6 @@ ANSWERS: list[tuple[Call, str]] = [
     (lambda t: t.decode_batch([[1]], skip_special_tokens=True), "mean 'skip_special'?"),  # type: ignore[call-overload]
     (lambda t: t.encode_array("a", dtyp="uint16"), "did you mean 'dtype'?"),  # type: ignore[call-overload]
     (lambda t: t.train("a", trainer=5), "are options of the call"),  # type: ignore[call-arg]
-    (lambda t: t.train("a", 300), "the others have names: vocab_size=…"),  # type: ignore[misc,call-arg]
     (lambda t: t.get_vocab(with_added_tokens=True), "all tokens are there"),  # type: ignore[call-arg]
     (lambda _: Padding(pad_id=0), "Padding() has no option 'pad_id'; did you mean 'id'?"),  # type: ignore[call-arg]
     (lambda _: Truncation(8, side="left"), "did you mean 'direction'?"),  # type: ignore[call-arg]
@@ -619,7 +618,7 @@ def test_wrong_types_are_told_with_what_is_right(both: Both, tmp_path: Path) -> 
         (lambda: tok.save(5), "a str or a Path"),  # type: ignore[arg-type]
         (lambda: Tokenizer.from_pretrained(None), "a str or a Path"),  # type: ignore[arg-type]
         (lambda: Tokenizer.load(path, special_tokens=["<s>"]), "a dict of their ids"),  # type: ignore[arg-type]
-        (lambda: Tokenizer.train(5, vocab_size=300), "a path, or a list"),  # type: ignore[arg-type]
+        (lambda: Tokenizer.train(5, vocab_size=300), "give paths, tokctl.Texts"),  # type: ignore[arg-type]
         (lambda: Tokenizer.train(path, vocab_size=300, extend="m.json"), "give a Tokenizer"),  # type: ignore[arg-type]
         (lambda: Tokenizer.train(path, vocab_size=300, weights=[2]), "a dict"),  # type: ignore[arg-type]
         (lambda: Tokenizer.train(path, vocab_size=300, reading="jsonl"), "ReadOptions('jsonl'"),  # type: ignore[arg-type]
@@ -629,8 +628,8 @@ def test_wrong_types_are_told_with_what_is_right(both: Both, tmp_path: Path) -> 
             "give a list of texts",
         ),
         (lambda: tok.with_special_tokens([5]), "give a list of texts"),  # type: ignore[list-item]
-        (lambda: Tokenizer.train_on_counts([("a", 1)], vocab_size=300), "a dict"),  # type: ignore[arg-type]
-        (lambda: Tokenizer.train_on_counts({5: 1}, vocab_size=300), "a word"),  # type: ignore[dict-item]
+        (lambda: Tokenizer.train([("a", 1)], vocab_size=300), "a dict"),  # type: ignore[arg-type]
+        (lambda: Tokenizer.train({5: 1}, vocab_size=300), "a word"),  # type: ignore[dict-item]
         (lambda: tok.decode(5), "a list or an array"),  # type: ignore[arg-type]
         (lambda: tok.decode("a"), "a list or an array"),  # type: ignore[arg-type]
         (lambda: tok.decode_batch(5), "a list of lists"),  # type: ignore[call-overload]
@@ -640,6 +639,7 @@ def test_wrong_types_are_told_with_what_is_right(both: Both, tmp_path: Path) -> 
         (lambda: tok.encode_batch([("a", "b", "c")]), "(first, second)"),  # type: ignore[list-item]
         (lambda: setattr(tok, "cache_memory", "64M"), "a number of bytes"),
         (lambda: tok.corpus_state("5", "low"), "choose a step"),  # type: ignore[arg-type]
+        (lambda: tok.train("a", 300), "by name, for example vocab_size"),  # type: ignore[arg-type]
     ]
     for call, hint in wrong:
         with pytest.raises(TokctlError) as error:
@@ -651,8 +651,8 @@ def test_wrong_types_are_told_with_what_is_right(both: Both, tmp_path: Path) -> 
 
 
 def test_more_special_tokens(both: Both) -> None:
-    for one in (both.tok, both.bert, unigram := both.tok.train_from_iterator(
-        TEXTS, vocab_size=60, algorithm="unigram"
+    for one in (both.tok, both.bert, unigram := both.tok.train(
+        Texts(TEXTS), vocab_size=60, algorithm="unigram"
     )):  # fmt: skip
         more = one.with_special_tokens(["<|im_start|>", "<|im_end|>", "<|im_start|>"])
         assert len(more) == len(one) + 2

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.formats.models import RECIPES, filled
-from tokctl import Tokenizer, preset
+from tokctl import Texts, Tokenizer, preset
 from tokctl.model import encoders
 from tokctl.tokenizer.tokenizer import MOST_MATCHERS
 
@@ -57,8 +57,8 @@ def test_threads_train_and_encode_at_once(tmp_path: Path) -> None:
 
     def work(turn: int) -> list[Any]:
         algorithm = ("bpe", "wordpiece", "unigram")[turn % 3]
-        trained = Tokenizer.train_from_iterator(
-            TEXTS, algorithm=algorithm, vocab_size=(270, 30, 20)[turn % 3], threads=2
+        trained = Tokenizer.train(
+            Texts(TEXTS), algorithm=algorithm, vocab_size=(270, 30, 20)[turn % 3], threads=2
         )
         path = tmp_path / f"{turn}.json"
         trained.save(path)
@@ -81,7 +81,7 @@ def test_threads_with_special_tokens_of_their_own() -> None:
     """More selections than are kept, so that they are made again and again."""
     tokens = [f"<{number}>" for number in range(MOST_MATCHERS + 4)]
     recipe = replace(preset("gpt2"), special_tokens=tuple(tokens))
-    tokenizer = Tokenizer.train_on_counts({"a": 1}, recipe=recipe, vocab_size=300)
+    tokenizer = Tokenizer.train({"a": 1}, recipe=recipe, vocab_size=300)
 
     def work(first: int) -> None:
         for turn in range(60):
@@ -98,7 +98,7 @@ def test_special_tokens_are_gone_through_once(
 ) -> None:
     """And not at every call, also where there is nothing to find."""
     recipe = replace(preset("gpt2"), special_tokens=("<1>", "<2>"))
-    tokenizer = Tokenizer.train_on_counts({"a": 1}, recipe=recipe, vocab_size=300)
+    tokenizer = Tokenizer.train({"a": 1}, recipe=recipe, vocab_size=300)
     calls = []
     make = encoders.matchers
 

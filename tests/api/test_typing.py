@@ -34,7 +34,7 @@ def test_what_people_write_has_the_types_that_it_should(tmp_path: Path) -> None:
 
 
 WRONG = """
-from tokctl import Tokenizer
+from tokctl import Texts, Tokenizer
 tok = Tokenizer.load("book.json")
 tok.encode_ids(5)
 tok.encode_iter([1, 2])
@@ -42,7 +42,7 @@ tok.encode_file("a.txt", lines="yes")
 tok.decode_batch([1, 2, 3])
 tok.no_such_method()
 Tokenizer.train(["a.txt"], vocab_size=300, min_freqency=2)
-Tokenizer.train_from_iterator([1], vocab_size=300)
+Tokenizer.train(Texts([1]), vocab_size=300)
 tok.encode_ids("a", padding="longest")
 tok.decode([1], skip_special_tokens=True)
 tok.encode_ordinary("a")

@@ -14,7 +14,7 @@ from typing import assert_type
 import numpy as np
 
 import tokctl
-from tokctl import Encoding, Padding, Tokenizer, Truncation
+from tokctl import Encoding, Padding, Texts, Tokenizer, Truncation
 from tokctl._native import IdArray
 from tokctl.sources import Document, ReadOptions, open_sources
 
@@ -23,14 +23,14 @@ same: Tokenizer = tokctl.train([Path("book.txt")], vocab_size=300, min_frequency
 tok.save(Path("book.json"))
 tok = tokctl.load("book.json")
 gpt2 = Tokenizer.load("r50k.tiktoken", pattern="gpt2", special_tokens={"<|endoftext|>": 50256})
-made = Tokenizer.train_from_iterator((line for line in ["a", "b"]), vocab_size=300, threads=2)
+made = Tokenizer.train(Texts(line for line in ["a", "b"]), vocab_size=300, threads=2)
 hub: Tokenizer = Tokenizer.from_pretrained("openai-community/gpt2", revision="main")
 end: int | None = hub.eos_token_id
 begin: str | None = hub.bos_token
 there: bool = "Ġthe" in hub and hub == made
 more: Tokenizer = made.with_special_tokens(["<|user|>"])
 longer = Tokenizer.train("a.txt", vocab_size=400, extend=made, special_tokens=("<|end|>",))
-counted = Tokenizer.train_on_counts({"low": 5}, vocab_size=300, recipe=tokctl.preset("gpt2"))
+counted = Tokenizer.train({"low": 5}, vocab_size=300, recipe=tokctl.preset("gpt2"))
 
 encoding: Encoding = tok.encode("text", b"pair", add_special=True, truncation=Truncation(8))
 first: tuple[int, int] = encoding.offsets[0]

@@ -18,10 +18,10 @@ from tests.twins.pretokenize import pretokenize
 from tokctl import Recipe, TokctlError, Tokenizer, default_recipe, training
 from tokctl.extras import arrow
 from tokctl.model.presets import BPE, BPE_CHARACTERS, UNIGRAM, WORDPIECE
-from tokctl.sources import Batch, Records
+from tokctl.sources import Batch, Records, documents
 from tokctl.training import TextStats, counting
 from tokctl.training.counts import save
-from tokctl.training.options import Options
+from tokctl.training.options import TrainOptions
 
 NAMES = ["pre_token", "count", "source", "place"]
 Rows = list[tuple[bytes, int, int, int]]
@@ -110,7 +110,7 @@ def test_counting_as_a_training_counts(name: str, made: tuple[Any, list[str | No
     table, texts = made
     data = [text.encode() for text in texts if text is not None]
     source = Records("x", None, lambda: iter([Batch(data)]), lambda: 0)
-    expected, _ = counting.count([source], RECIPES[name], Options(1))
+    expected, _ = counting.count([source], RECIPES[name], TrainOptions())
     found = arrow.count_table(table, RECIPES[name])
     assert [(word, count) for word, count, *_ in rows(found)] == expected.items()
 
@@ -301,9 +301,7 @@ def test_a_model_has_the_bytes_of_one_trained_on_the_texts(
     record = expected.model.training
     assert record is not None
     read = TextStats(record.documents, record.bytes, record.sha256)
-    found = Tokenizer.train_on_counts(
-        counts, recipe=recipe, vocab_size=size, min_count=2, read=read
-    )
+    found = Tokenizer.train(counts, recipe=recipe, vocab_size=size, min_count=2, read=read)
     expected.save(tmp_path / "a.json")
     found.save(tmp_path / "b.json")
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
@@ -314,8 +312,9 @@ def test_without_texts_the_record_is_that_of_a_file_of_counts(tmp_path: Path) ->
     counts = arrow.counts_from_table(table)
     path = tmp_path / "counts.tsv"
     save(path, counts)
-    options = Options(vocab_size=260, min_count=2)
-    expected = training.train_on_counts_file(path, BPE, options)
+    (document,) = documents([path])
+    options = TrainOptions(vocab_size=260, min_count=2)
+    expected = training.fill(*training.count_lines(document, BPE, options), BPE, options)
     found = training.train_on_counts(counts, BPE, options)
     assert found.training == expected.training and found.tokens == expected.tokens
     assert arrow.counts_from_table(table, 2).items() == counts.at_least(2).items()
@@ -325,6 +324,6 @@ def test_without_texts_the_record_is_that_of_a_file_of_counts(tmp_path: Path) ->
 def test_counts_of_other_bytes() -> None:
     counts = arrow.counts_from_table(counted([(b"a", 3, 0, 0), (b"\xff", 1, 0, 1)]))
     with pytest.raises(TokctlError, match="is not UTF-8, which this recipe needs"):
-        Tokenizer.train_on_counts(counts, recipe=BPE_CHARACTERS, vocab_size=10)
-    model = Tokenizer.train_on_counts(counts, recipe=default_recipe("bpe"), vocab_size=256)
+        Tokenizer.train(counts, recipe=BPE_CHARACTERS, vocab_size=10)
+    model = Tokenizer.train(counts, recipe=default_recipe("bpe"), vocab_size=256)
     assert model.vocab_size == 256

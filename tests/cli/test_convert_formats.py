@@ -347,7 +347,7 @@ def test_a_default_name_replaces_nothing(models: Models) -> None:
 def test_a_template_that_is_lost_is_not_compared() -> None:
     """What --lossy left out on purpose is no difference of a text."""
     Path("text.txt").write_text("low lower\n")
-    ours = Tokenizer.train_on_counts({"low": 3}, vocab_size=300, recipe=preset("llama3"))
+    ours = Tokenizer.train({"low": 3}, vocab_size=300, recipe=preset("llama3"))
     ours.save("m.json")
     assert ours.recipe.post_processors
     arguments = ("--to", "tiktoken", "-o", "m.tiktoken", "--verify", "text.txt")

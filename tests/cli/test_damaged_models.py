@@ -127,7 +127,7 @@ EDITS = {
 def test_edited_by_hand(edit: str, tmp_path: Path) -> None:
     """What other libraries read and what tokctl reads can't disagree in silence."""
     place, value = EDITS[edit]
-    tokenizer = Tokenizer.train_on_counts({"ab": 2}, vocab_size=257)
+    tokenizer = Tokenizer.train({"ab": 2}, vocab_size=257)
     document = json.loads(formats.serialize(tokenizer.model))
     *parents, last = place.split(".")
     inner = document
@@ -144,9 +144,7 @@ def test_edited_by_hand(edit: str, tmp_path: Path) -> None:
 
 
 def test_a_byte_level_model_without_a_byte(tmp_path: Path) -> None:
-    document = json.loads(
-        formats.serialize(Tokenizer.train_on_counts({"ab": 2}, vocab_size=257).model)
-    )
+    document = json.loads(formats.serialize(Tokenizer.train({"ab": 2}, vocab_size=257).model))
     model = document["model"]
     tokens = [token for token in model["vocab"] if token not in ("t", "ab")]
     model["vocab"] = {token: id_ for id_, token in enumerate(tokens)}
@@ -160,7 +158,7 @@ def test_a_byte_level_model_without_a_byte(tmp_path: Path) -> None:
 
 
 def test_a_format_of_the_future(tmp_path: Path) -> None:
-    tokenizer = Tokenizer.train_on_counts({"ab": 2}, vocab_size=257)
+    tokenizer = Tokenizer.train({"ab": 2}, vocab_size=257)
     document = json.loads(formats.serialize(tokenizer.model))
     document["model"]["tokctl"]["format"] = 3
     path = tmp_path / "future.json"

@@ -169,7 +169,7 @@ def test_records_come_some_at_a_time_where_python_makes_the_rows() -> None:
     long = b"x" * 200_000
     given = [sources.Batch(texts, None, 3), sources.Batch([], None, 900), sources.Batch([long])]
     source = sources.Records("a", None, lambda: iter(given), lambda: 0)
-    tokenizer = Tokenizer.train_on_counts({"low": 1}, vocab_size=260)
+    tokenizer = Tokenizer.train({"low": 1}, vocab_size=260)
     found = list(documents.DocumentEncoder(tokenizer).texts(source))
     assert [text for batch in found for text in batch.texts] == [*texts, long]
     assert all(sum(map(len, batch.texts[:-1])) < 1 << 16 for batch in found)

@@ -198,7 +198,7 @@ def test_a_number_that_is_a_token_stays_one(tmp_path: Path) -> None:
     path = tmp_path / "numbers.json"
     counts = {"#1": 3, "1": 2}
     recipe = models.CHARACTERS
-    Tokenizer.train_on_counts(counts, vocab_size=9, recipe=recipe).save(path)
+    Tokenizer.train(counts, vocab_size=9, recipe=recipe).save(path)
     assert printed(str(path), "--token", "#1").startswith("#1  id 3, ")
     assert printed(str(path), "--token", "1").startswith("1  id 2, ")
     assert printed(str(path), "--token", "#2").startswith("1  id 2, ")
@@ -208,7 +208,7 @@ def test_what_a_terminal_obeys_is_escaped(tmp_path: Path) -> None:
     path = tmp_path / "evil.json"
     counts = {"\x1b[31m\t\u202e": 2}
     recipe = models.CHARACTERS
-    Tokenizer.train_on_counts(counts, vocab_size=30, recipe=recipe).save(path)
+    Tokenizer.train(counts, vocab_size=30, recipe=recipe).save(path)
     for form in ([], ["--csv"]):
         for question in (["--merges", ":"], ["--word", "\x1b[31m"], []):
             out = printed(str(path), *question, *form)
@@ -220,7 +220,7 @@ def test_what_a_terminal_obeys_is_escaped(tmp_path: Path) -> None:
 def test_a_mark_that_combines_stands_on_a_circle(tmp_path: Path) -> None:
     path = tmp_path / "marks.json"
     counts = {"e\u0301": 2, "\u0301e": 1}
-    Tokenizer.train_on_counts(counts, vocab_size=9, recipe=models.CHARACTERS).save(path)
+    Tokenizer.train(counts, vocab_size=9, recipe=models.CHARACTERS).save(path)
     assert printed(str(path), "--word", "e\u0301", terminal=True).splitlines()[1].split() == [
         "symbols",
         "e│◌\u0301",
@@ -248,7 +248,7 @@ def test_a_token_of_a_thousand_levels(tmp_path: Path) -> None:
     path = tmp_path / "deep.json"
     word = "".join(map(chr, range(0x400, 0x400 + 1100)))
     recipe = models.CHARACTERS
-    Tokenizer.train_on_counts({word: 1}, vocab_size=5000, recipe=recipe).save(path)
+    Tokenizer.train({word: 1}, vocab_size=5000, recipe=recipe).save(path)
     last = f"#{len(Tokenizer.load(path).tokens) - 1}"
     shown = printed(str(path), "--token", last, terminal=True)
     assert "(1,100 long)" in shown

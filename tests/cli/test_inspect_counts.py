@@ -15,7 +15,7 @@ HUG = {"hug": 10, "pug": 5, "pun": 12, "bun": 4, "hugs": 5}
 
 @pytest.fixture
 def model() -> str:
-    Tokenizer.train_on_counts(HUG, vocab_size=11, algorithm="wordpiece").save("hug.json")
+    Tokenizer.train(HUG, vocab_size=11, algorithm="wordpiece").save("hug.json")
     return "hug.json"
 
 

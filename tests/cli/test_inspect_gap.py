@@ -19,7 +19,7 @@ from tokctl.report.inspect.gap import _BOUNDS
 def losing_model() -> Tokenizer:
     """It merges `a b` first, so that it never finds its token `bcd` in `abcd`."""
     counts = {"ab": 200, "bcd": 80, "bc": 40}
-    return Tokenizer.train_on_counts(counts, vocab_size=260, recipe=preset("gpt2"))
+    return Tokenizer.train(counts, vocab_size=260, recipe=preset("gpt2"))
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_what_it_goes_with(bpe: str, toy: str) -> None:
 
 
 def test_unknown_text_counts_as_it_is(tmp_path: Path) -> None:
-    tokenizer = Tokenizer.train_on_counts({"low": 5}, vocab_size=10, algorithm="wordpiece")
+    tokenizer = Tokenizer.train({"low": 5}, vocab_size=10, algorithm="wordpiece")
     path = tmp_path / "w.json"
     tokenizer.save(path)
     data = json.loads(printed(str(path), "--gap", "--json", stdin=b"low zzz low"))

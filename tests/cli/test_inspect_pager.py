@@ -24,7 +24,7 @@ def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         monkeypatch.delenv(name, raising=False)
     path = tmp_path / "many.json"
     word = "".join(map(chr, range(0x4E00, 0x4E00 + 80)))
-    Tokenizer.train_on_counts({word: 1}, vocab_size=500, recipe=models.CHARACTERS).save(path)
+    Tokenizer.train({word: 1}, vocab_size=500, recipe=models.CHARACTERS).save(path)
     return str(path)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.run import names, tokctl
 from tests.cli.steps import golden_steps
-from tokctl import Tokenizer
+from tokctl import Texts, Tokenizer
 from tokctl.model.presets import BPE, BPE_CHARACTERS, PRESETS, WORDPIECE
 
 TOY = b"low low low low low lower lower newest newest newest newest newest newest " + (
@@ -213,8 +213,11 @@ def test_initial_tokens_and_whole_characters() -> None:
         assert len(tokenizer.encode_ids(text)) == 1
     shown = tokctl("inspect", "stdin.bpe.json").out.decode()
     assert "300 ids, characters kept whole, the initial tokens ␣lowest, widow, ␣最低," in shown
-    again = Tokenizer.train_from_iterator(
-        [TOY], vocab_size=300, whole_characters=True, initial_tokens=[" lowest", "widow", " 最低"]
+    again = Tokenizer.train(
+        Texts([TOY]),
+        vocab_size=300,
+        whole_characters=True,
+        initial_tokens=[" lowest", "widow", " 最低"],
     )
     assert again.merges == tokenizer.merges
 

@@ -57,7 +57,7 @@ def test_the_same_model(options: str) -> None:
     assert done.code == 0 and Path("v").read_bytes() == Path("w.tsv").read_bytes()
     words = counts.read("w.tsv")
     assert words == counts.count("text.txt", first.recipe)
-    third = Tokenizer.train_on_counts(
+    third = Tokenizer.train(
         words,
         vocab_size=first.training.vocab_size,
         recipe=first.recipe,

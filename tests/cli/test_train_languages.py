@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import error, tokctl
-from tokctl import TokctlError, Tokenizer
+from tokctl import ParityOptions, TokctlError, Tokenizer
 from tokctl.analysis.explain.languages import language_shares
 from tokctl.training.resizing import prune
 
@@ -37,14 +37,16 @@ def test_the_command_and_the_function_train_the_same_model() -> None:
     done = tokctl(*line.split(), "--parity-limit", "1", "-o", "m.json")
     assert (done.code, done.out) == (0, b"m.json\n")
     names = ("en", "sw", "fi")
-    tokenizer = Tokenizer.train_by_language(
+    tokenizer = Tokenizer.train(
         {name: f"{name}.txt" for name in names},
-        dev={name: Path(f"{name}.dev") for name in names},
-        global_merges=4,
-        variant="window",
-        window=5,
-        limit=1,
         vocab_size=290,
+        parity=ParityOptions(
+            dev={name: Path(f"{name}.dev") for name in names},
+            global_merges=4,
+            variant="window",
+            window=5,
+            limit=1,
+        ),
     )
     loaded = Tokenizer.load("m.json")
     assert loaded.model == tokenizer.model
@@ -108,7 +110,7 @@ def test_inspect_says_who_chose_a_merge() -> None:
 
 
 def test_a_pruned_and_an_extended_model_keep_what_is_theirs() -> None:
-    tokenizer = Tokenizer.train_by_language({"a": "en.txt", "b": "sw.txt"}, vocab_size=280)
+    tokenizer = Tokenizer.train({"a": "en.txt", "b": "sw.txt"}, vocab_size=280)
     record = tokenizer.model.parity
     assert record is not None
     smaller = prune(tokenizer.model, 270).parity
@@ -142,7 +144,7 @@ DAMAGE = {
 @pytest.mark.parametrize("name", DAMAGE)
 def test_a_damaged_record_is_an_error(name: str) -> None:
     change, why = DAMAGE[name]
-    Tokenizer.train_by_language({"a": "en.txt", "b": "sw.txt"}, vocab_size=280).save("m.json")
+    Tokenizer.train({"a": "en.txt", "b": "sw.txt"}, vocab_size=280).save("m.json")
     document = json.loads(Path("m.json").read_text())
     private = document["model"]["tokctl"]
     private["parity"] = {**private["parity"], **change} if isinstance(change, dict) else change
@@ -223,6 +225,9 @@ def test_a_model_to_extend_is_refused() -> None:
         "--extend can't be used with --lang: languages take turns from the first merge on",
         "leave one of them out",
     )
-    for wrong in (["en.txt"], "en.txt", None):
-        with pytest.raises(TokctlError, match=r"invalid value .*languages"):
-            Tokenizer.train_by_language(wrong, vocab_size=300)  # type: ignore[arg-type]
+    for wrong in (["en.txt"], "en.txt", {"low": 5}):
+        with pytest.raises(TokctlError, match="parity is for texts by language") as caught:
+            Tokenizer.train(wrong, parity=ParityOptions())  # type: ignore[arg-type]
+        assert "{'fi': 'fi.txt', 'sw': 'sw.txt'}" in str(caught.value.hint)
+    with pytest.raises(TokctlError, match="engine is for texts, and the sources are texts by lang"):
+        Tokenizer.train({"a": "en.txt", "b": "sw.txt"}, engine=object())  # type: ignore[arg-type]

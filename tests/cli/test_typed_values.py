@@ -108,12 +108,12 @@ def test_words_for_help_and_version(words: list[str], like: list[str]) -> None:
 @pytest.mark.parametrize("name", ["wordpeice", "unigramm", "Pickyy"])
 def test_the_api_guesses_the_algorithm(name: str) -> None:
     with pytest.raises(TokctlError, match=r"hint: did you mean (wordpiece|unigram|picky)\? "):
-        Tokenizer.train_on_counts({"a": 1}, vocab_size=300, algorithm=name)
+        Tokenizer.train({"a": 1}, vocab_size=300, algorithm=name)
 
 
 def test_the_api_tells_the_case_of_letters() -> None:
     with pytest.raises(TokctlError, match=r"hint: did you mean bpe\? "):
-        Tokenizer.train_on_counts({"a": 1}, vocab_size=300, algorithm="BPE")
+        Tokenizer.train({"a": 1}, vocab_size=300, algorithm="BPE")
 
 
 LISTS = ["[65, 66]", "65,66", "[65 66]", " [ 65,66 ] ", "65 , 66", "[65,66]\r"]
@@ -122,7 +122,7 @@ LISTS = ["[65, 66]", "65,66", "[65 66]", " [ 65,66 ] ", "65 , 66", "[65,66]\r"]
 @pytest.fixture
 def bytes_model(tmp_path: Path) -> Path:
     path = tmp_path / "m.json"
-    Tokenizer.train_on_counts({"a": 1}, vocab_size=300).save(path)
+    Tokenizer.train({"a": 1}, vocab_size=300).save(path)
     return path
 
 

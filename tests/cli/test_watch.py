@@ -53,7 +53,7 @@ def test_models_without_steps(tmp_path: Path, toy: str) -> None:
     pytest.importorskip("textual", reason="the extra watch is not installed")
     path = str(tmp_path / "model.json")
     for algorithm in ("word", "char"):
-        Tokenizer.train_on_counts({"low": 2}, vocab_size=9, recipe=DEFAULTS[algorithm]).save(path)
+        Tokenizer.train({"low": 2}, vocab_size=9, recipe=DEFAULTS[algorithm]).save(path)
         err = watched(path, toy)
         assert err.startswith(f"error: a {algorithm} model has no merges: its tokens are chosen")
         assert "\nhint: see how often a token was counted: --token TOKEN" in err

@@ -16,7 +16,7 @@ from tokctl.extras.ray.counting import PART_SIZE
 from tokctl.extras.ray.plan import Costs, measure, planned
 from tokctl.model.presets import default_recipe
 from tokctl.sources import open_sources
-from tokctl.training import Options
+from tokctl.training import TrainOptions
 
 #: Bytes of text in files of at most `_FILE`, and workers.
 CASES = (
@@ -66,7 +66,7 @@ def rows(costs: Costs) -> Iterator[Sequence[str]]:
 
 def main(paths: Sequence[str]) -> None:
     parts = [part for some in Cluster().parts(open_sources(paths)) for part in some]
-    costs = measure(parts, default_recipe("bpe"), Options(vocab_size=32_000))
+    costs = measure(parts, default_recipe("bpe"), TrainOptions(vocab_size=32_000))
     print(costs, file=sys.stderr)
     header, *others = rows(costs)
     for row in (header, ["---:"] * len(header), *others):

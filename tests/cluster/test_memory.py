@@ -147,7 +147,7 @@ from tokctl.extras.ray import counting
 from tokctl.extras.ray.tasks import TaskResult, home
 from tokctl.sources import open_sources
 from tokctl.sources.parts import parts_of
-from tokctl.training.options import Options
+from tokctl.training.options import TrainOptions
 
 def peak():
     status = Path("/proc/self/status").read_text()
@@ -159,7 +159,7 @@ def fresh():
 
 def count(path, store):
     reads = [(part, 1) for source in open_sources([path]) for part in parts_of(source, 1 << 30)]
-    options = Options(vocab_size=300, memory=memory)
+    options = TrainOptions(vocab_size=300, memory=memory)
     asked = default_recipe("bpe"), options, home()
     rows = []
     # As Ray has them: not in the memory of the worker.

@@ -298,7 +298,7 @@ def test_byte_level_training_equals_the_trainer() -> None:
         assert "".join(words) == text
         vocabulary, merges = my["train_bytes"](words, 300)
         counts = {word: words.count(word) for word in words}
-        model = Tokenizer.train_on_counts(counts, vocab_size=300, algorithm="bpe")
+        model = Tokenizer.train(counts, vocab_size=300, algorithm="bpe")
         assert list(vocabulary) == model.tokens
         assert merges == [(model.tokens[m.left], model.tokens[m.right]) for m in model.merges]
         ids = my["encode_bytes"](words, vocabulary, merges)
@@ -315,7 +315,7 @@ def test_superbpe_equals_the_trainer(lines: list[str], transition: int) -> None:
     vocabulary, merges = my["train_superbpe"](lines, 280, transition)
     counts = {line: lines.count(line) for line in lines if line}
     if counts:
-        model = Tokenizer.train_on_counts(counts, vocab_size=280, recipe=recipe)
+        model = Tokenizer.train(counts, vocab_size=280, recipe=recipe)
         assert list(vocabulary) == model.tokens
         assert merges == [(model.tokens[m.left], model.tokens[m.right]) for m in model.merges]
         ids = my["encode_bytes"](lines, vocabulary, merges)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.formats.models import RECIPES
-from tokctl import Recipe, Tokenizer
+from tokctl import Recipe, Texts, Tokenizer
 from tokctl.extras import arrow
 from tokctl.model.presets import BPE, UNIGRAM, WORDPIECE
 from tokctl.training import TextStats
@@ -41,14 +41,14 @@ def saved_model(folder: Path) -> tuple[Path, Tokenizer]:
     """A model, and its file."""
     path = folder / "m.json"
     given = [text for text in texts() if text]
-    tokenizer = Tokenizer.train_from_iterator(given, vocab_size=500, special_tokens=["<end>"])
+    tokenizer = Tokenizer.train(Texts(given), vocab_size=500, special_tokens=["<end>"])
     tokenizer.save(path)
     return path, tokenizer
 
 
 def without_letters() -> Tokenizer:
     """A model of characters that has an id for few, and no unknown token."""
-    return Tokenizer.train_from_iterator(["a b ab"], recipe=RECIPES["notebook-bpe"], vocab_size=8)
+    return Tokenizer.train(Texts(["a b ab"]), recipe=RECIPES["notebook-bpe"], vocab_size=8)
 
 
 def ids_of(tokenizer: Tokenizer, given: list[str | None]) -> list[list[int] | None]:
@@ -66,7 +66,7 @@ def assert_one_machines_model(
     expected = Tokenizer.train([path], recipe=recipe, vocab_size=size, min_count=2)
     record = expected.model.training
     assert record is not None
-    found = Tokenizer.train_on_counts(
+    found = Tokenizer.train(
         arrow.counts_from_table(counted),
         recipe=recipe,
         vocab_size=size,

@@ -113,7 +113,7 @@ def test_empty_documents_and_special_tokens(tmp_path: Path) -> None:
 def test_wide_ids(tmp_path: Path) -> None:
     path = tmp_path / "wide.json"
     base = [f"w{number}" for number in range(66_000)]
-    wide = Tokenizer.train_on_counts(dict.fromkeys(base, 1), algorithm="word", vocab_size=65_900)
+    wide = Tokenizer.train(dict.fromkeys(base, 1), algorithm="word", vocab_size=65_900)
     wide.save(path)
     step = DocumentTokenizer(str(tmp_path / "ids"), path, shuffle_documents=False)
     step.run(iter([Document("w65000 w3", "0")]))

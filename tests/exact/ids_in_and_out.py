@@ -13,12 +13,12 @@ WORDS = {b" the": 9, b" there": 5, b"hello": 4, " für".encode(): 3, b" a quite 
 
 @cache
 def byte_level() -> Tokenizer:
-    return Tokenizer.train_on_counts(WORDS, recipe=preset("gpt2"), vocab_size=300)
+    return Tokenizer.train(WORDS, recipe=preset("gpt2"), vocab_size=300)
 
 
 @cache
 def characters() -> Tokenizer:
-    return Tokenizer.train_on_counts(
+    return Tokenizer.train(
         {"the": 9, "there": 5, "hello": 4}, recipe=default_recipe("wordpiece"), vocab_size=40
     )
 

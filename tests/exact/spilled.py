@@ -13,7 +13,7 @@ from tokctl.model import Recipe
 from tokctl.model.parts import NORMALIZERS, PRE_TOKENIZERS
 from tokctl.model.presets import BPE, BPE_CHARACTERS
 from tokctl.sources import Archive, Batch, Document, Records, Source
-from tokctl.training import Options, TextStats
+from tokctl.training import TextStats, TrainOptions
 
 BYTES = BPE
 #: Recipes that count in all ways: scanners, a rewriting one, patterns, normalizers.
@@ -60,6 +60,6 @@ def counted(
 ) -> tuple[list[tuple[bytes, int]], TextStats]:
     """The counts in their order, and what was read."""
     counts, read = training.count(
-        sources, recipe, Options(vocab_size=300, errors="replace", **options)
+        sources, recipe, TrainOptions(vocab_size=300, errors="replace", **options)
     )
     return counts.items(), read

@@ -85,7 +85,7 @@ def test_the_caches_of_a_thread_stay_within_it(model: Path) -> None:
 
 
 def test_too_little_is_refused() -> None:
-    tokenizer = Tokenizer.train_on_counts({b"a": 2}, recipe=preset("gpt2"), vocab_size=257)
+    tokenizer = Tokenizer.train({b"a": 2}, recipe=preset("gpt2"), vocab_size=257)
     with pytest.raises(TokctlError, match="invalid value 1,048,575 for cache_memory"):
         tokenizer.cache_memory = LEAST - 1
     assert tokenizer.cache_memory == DEFAULT

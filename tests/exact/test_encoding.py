@@ -27,7 +27,7 @@ probes = st.one_of(
 
 def trained(words: dict[str, int], marker: str, score: str, **changes: object) -> Tokenizer:
     made = recipe(marker, score, "first-seen", **changes)
-    return Tokenizer.train_on_counts(words, recipe=made, vocab_size=60)
+    return Tokenizer.train(words, recipe=made, vocab_size=60)
 
 
 def string_merges(tokenizer: Tokenizer) -> list[tuple[str, str, str]]:
@@ -101,7 +101,7 @@ def test_decoder_equals_twin(marker: str, words: dict[str, int], text: str) -> N
 @given(data=st.binary(max_size=200), corpus=st.binary(min_size=1, max_size=200))
 def test_byte_level_round_trip(data: bytes, corpus: bytes) -> None:
     for pattern in ("gpt2", "none", r"regex:\w+"):
-        tokenizer = Tokenizer.train_on_counts(
+        tokenizer = Tokenizer.train(
             {corpus: 2}, recipe=replace(preset("gpt2"), pre_tokenizers=pattern), vocab_size=270
         )
         encoding = tokenizer.encode(data)
@@ -118,9 +118,7 @@ def test_byte_level_round_trip(data: bytes, corpus: bytes) -> None:
 @given(text=st.text(max_size=80))
 def test_offsets_point_at_the_text(text: str) -> None:
     """Character offsets; a token that ends inside a character covers all of it."""
-    tokenizer = Tokenizer.train_on_counts(
-        {"the": 3, "é字": 2}, recipe=preset("gpt2"), vocab_size=262
-    )
+    tokenizer = Tokenizer.train({"the": 3, "é字": 2}, recipe=preset("gpt2"), vocab_size=262)
     encoding = tokenizer.encode(text)
     for (start, end), piece, token in zip(
         encoding.offsets, encoding.surfaces, encoding.tokens, strict=True
@@ -131,9 +129,7 @@ def test_offsets_point_at_the_text(text: str) -> None:
 
 @given(text=st.text(alphabet="ab\r\n e", max_size=40))
 def test_offsets_survive_the_normalizer(text: str) -> None:
-    tokenizer = Tokenizer.train_on_counts(
-        {"ab": 3, "aba": 2}, recipe=preset("notebook-bpe"), vocab_size=6
-    )
+    tokenizer = Tokenizer.train({"ab": 3, "aba": 2}, recipe=preset("notebook-bpe"), vocab_size=6)
     encoding = tokenizer.encode(text)
     for (start, end), token in zip(encoding.offsets, encoding.tokens, strict=True):
         covered = text[start:end].replace("\r", "").replace("\n", "")
@@ -143,7 +139,7 @@ def test_offsets_survive_the_normalizer(text: str) -> None:
 
 
 def test_special_tokens_are_text_unless_allowed() -> None:
-    tokenizer = Tokenizer.train_on_counts({"ab": 2}, recipe=preset("gpt2"), vocab_size=258)
+    tokenizer = Tokenizer.train({"ab": 2}, recipe=preset("gpt2"), vocab_size=258)
     text = "ab<|endoftext|>ab"
     plain = tokenizer.encode(text)
     assert 0 not in plain.ids and tokenizer.decode(plain.ids) == text
@@ -161,7 +157,7 @@ def test_special_tokens_are_text_unless_allowed() -> None:
 
 def test_added_tokens_stand_for_their_own_text() -> None:
     """Tokens decode as their ids do: `é` is an added token's text, and no stand-in of a byte."""
-    model = Tokenizer.train_on_counts({"ab": 2}, recipe=preset("gpt2"), vocab_size=258).model
+    model = Tokenizer.train({"ab": 2}, recipe=preset("gpt2"), vocab_size=258).model
     texts = ["a b", "é", "ab"]
     added = [
         AddedToken(text, 258 + place, special=False, ordinary=place == 2)
@@ -180,14 +176,14 @@ def test_added_tokens_stand_for_their_own_text() -> None:
     assert {"a b", "é"} < {*tokenizer.encode("xa by é").tokens}
     with pytest.raises(TokctlError, match="stands for no byte"):
         tokenizer.decode_tokens(["a b c"])
-    for made in (tokenizer, Tokenizer.train_on_counts({"ab": 2}, algorithm="char", vocab_size=3)):
+    for made in (tokenizer, Tokenizer.train({"ab": 2}, algorithm="char", vocab_size=3)):
         with pytest.raises(TokctlError, match=r"not UTF-8|stands for no byte"):
             made.decode_tokens(["\ud800"])
 
 
 def test_every_special_token_is_skipped_where_asked() -> None:
     two = replace(preset("gpt2"), special_tokens=("<a>", "<b>"))
-    tokenizer = Tokenizer.train_on_counts({"ab": 2}, recipe=two, vocab_size=259)
+    tokenizer = Tokenizer.train({"ab": 2}, recipe=two, vocab_size=259)
     ids = tokenizer.encode("<b>ab<a>", special="all").ids
     assert ids == [1, 258, 0]
     assert tokenizer.decode(ids, skip_special=True) == "ab"
@@ -195,34 +191,30 @@ def test_every_special_token_is_skipped_where_asked() -> None:
 
 def test_a_special_token_that_broken_bytes_look_like(tmp_path: Path) -> None:
     broken = replace(preset("gpt2"), special_tokens=("\ufffd", "\ufffd\ufffd"))
-    tokenizer = Tokenizer.train_on_counts({b"\xff\xff": 2}, recipe=broken, vocab_size=259)
+    tokenizer = Tokenizer.train({b"\xff\xff": 2}, recipe=broken, vocab_size=259)
     tokenizer.save(tmp_path / "model.json")
     assert Tokenizer.load(tmp_path / "model.json").model == tokenizer.model
 
 
 def test_text_that_no_token_stands_for() -> None:
-    none = Tokenizer.train_on_counts({"ab": 2}, recipe=preset("notebook-bpe"), vocab_size=4)
+    none = Tokenizer.train({"ab": 2}, recipe=preset("notebook-bpe"), vocab_size=4)
     assert none.encode("axb").tokens == ["Ġa", "x", "b"]
     with pytest.raises(TokctlError, match="'x' is not in the model's alphabet"):
         _ = none.encode("axb").ids
     with pytest.raises(TokctlError, match="text 1"):
         none.encode_ids(["ab", "axb"])
-    unk = Tokenizer.train_on_counts(
-        {"ab": 2}, recipe=default_recipe("bpe", characters=True), vocab_size=4
-    )
+    unk = Tokenizer.train({"ab": 2}, recipe=default_recipe("bpe", characters=True), vocab_size=4)
     assert unk.encode("axb").tokens == ["a", "[UNK]", "b"]
     assert unk.encode("axb").surfaces == ["a", "x", "b"]
 
 
 def test_text_that_is_not_utf8() -> None:
-    characters = Tokenizer.train_on_counts(
-        {"ab": 2}, recipe=default_recipe("wordpiece"), vocab_size=4
-    )
+    characters = Tokenizer.train({"ab": 2}, recipe=default_recipe("wordpiece"), vocab_size=4)
     with pytest.raises(TokctlError, match="line 2, byte 3"):
         characters.encode(b"ab\n\xff")
     with pytest.raises(TokctlError, match="lone surrogate"):
         characters.encode("\ud800")
-    byte_level = Tokenizer.train_on_counts({"ab": 2}, recipe=preset("gpt2"), vocab_size=258)
+    byte_level = Tokenizer.train({"ab": 2}, recipe=preset("gpt2"), vocab_size=258)
     assert byte_level.decode_bytes(byte_level.encode("\udcff").ids) == b"\xff"
     with pytest.raises(TokctlError, match="not UTF-8 at byte 0"):
         byte_level.decode(byte_level.encode(b"\xff").ids)
@@ -231,7 +223,7 @@ def test_text_that_is_not_utf8() -> None:
 
 @pytest.mark.parametrize("ids", [[258], [-1], [2**32], [0, 1, 9999]])
 def test_ids_outside_the_vocabulary(ids: list[int]) -> None:
-    tokenizer = Tokenizer.train_on_counts({"ab": 2}, recipe=preset("gpt2"), vocab_size=258)
+    tokenizer = Tokenizer.train({"ab": 2}, recipe=preset("gpt2"), vocab_size=258)
     with pytest.raises(TokctlError) as caught:
         tokenizer.decode(ids)
     assert caught.value.hint == "this model's ids are 0 to 257"

@@ -150,7 +150,7 @@ def test_wordpiece(name: str, tmp_path: Path) -> None:
     words = {word: 3 for text in [*sentences(), *strings(300, seed=9)] for word in text.split()}
     words = {word: count for word, count in words.items() if word.isalnum()}
     words |= dict.fromkeys(SYMBOLS, 3)
-    trained = Tokenizer.train_on_counts(words, vocab_size=1500, recipe=preset("bert"))
+    trained = Tokenizer.train(words, vocab_size=1500, recipe=preset("bert"))
     # A word with ▁ inside is the one that tokctl does otherwise.
     compare(files.of_wordpiece(trained, **CASES[name]), tmp_path, mark="▁")
 
@@ -174,7 +174,7 @@ def test_files_that_tokctl_writes(name: str, tmp_path: Path) -> None:
     else:
         counts = {word: 3 for text in sentences() for word in text.split()}
         counts |= dict.fromkeys(SYMBOLS, 3)
-        trained = Tokenizer.train_on_counts(counts, vocab_size=2500, recipe=preset(name))
+        trained = Tokenizer.train(counts, vocab_size=2500, recipe=preset(name))
     trained.save(path, "gguf", lossy=True)
     ours = Tokenizer.load(path)
     theirs = llama_cpp.Llama(str(path), vocab_only=True, verbose=False)

@@ -98,7 +98,7 @@ def test_bpe_merges_on_books(name: str, tmp_path: Path) -> None:
 @given(text=st.text(alphabet="ab c'é", min_size=1, max_size=200))
 def test_bpe_merges_on_generated_text(text: str) -> None:
     from tokctl import _native
-    from tokctl.training import Options, TextStats, Timing, fill
+    from tokctl.training import TextStats, Timing, TrainOptions, fill
 
     counter = _native.Counter("gpt2", [], 2)
     counter.feed(text.encode())
@@ -106,7 +106,7 @@ def test_bpe_merges_on_generated_text(text: str) -> None:
         counter.finish(1),
         TextStats(1, len(text), ""),
         preset("gpt2"),
-        Options(vocab_size=300),
+        TrainOptions(vocab_size=300),
         None,
         Timing(),
     )
@@ -221,7 +221,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_recipe_that_they_lack_is_refused_by_them(name: str) -> None:
-    ours = Tokenizer.train_on_counts({"ab": 2, "ba": 1}, recipe=REFUSED[name], vocab_size=300)
+    ours = Tokenizer.train({"ab": 2, "ba": 1}, recipe=REFUSED[name], vocab_size=300)
     data = formats.serialize(ours.model)
     assert json.loads(data)["version"] == "tokctl-1"
     with pytest.raises(Exception, match="Unknown tokenizer version"):
@@ -255,7 +255,7 @@ def test_a_recipe_that_they_lack_is_refused_by_them(name: str) -> None:
 )
 def test_which_patterns_mean_the_same_there(pattern: str, portable: bool) -> None:
     recipe = replace(preset("gpt2"), pre_tokenizers=f"regex:{pattern}")
-    ours = Tokenizer.train_on_counts({"ab": 2}, recipe=recipe, vocab_size=258)
+    ours = Tokenizer.train({"ab": 2}, recipe=recipe, vocab_size=258)
     expected = "1.0" if portable else "tokctl-1"
     written = formats.serialize(ours.model)
     assert json.loads(written)["version"] == expected

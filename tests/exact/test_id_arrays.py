@@ -238,7 +238,7 @@ def test_text_that_a_model_can_not_take() -> None:
         characters().encode_ids(["ab", b"ab\n\xff"])
     with pytest.raises(TokctlError, match="invalid value 0 for threads"):
         characters().encode_array("ab", threads=0)
-    none = Tokenizer.train_on_counts({"ab": 2}, recipe=preset("notebook-bpe"), vocab_size=4)
+    none = Tokenizer.train({"ab": 2}, recipe=preset("notebook-bpe"), vocab_size=4)
     assert none.encode_array("ab") == none.encode_ids("ab")
     for work in (none.encode_array, none.encode_ids):
         with pytest.raises(TokctlError, match="a character of text 0 is not in the model's alph"):
@@ -295,7 +295,7 @@ def test_a_simple_buffer_is_its_bytes() -> None:
 
 
 def test_views_outlive_the_array_and_the_tokenizer() -> None:
-    tokenizer = Tokenizer.train_on_counts(WORDS, recipe=preset("gpt2"), vocab_size=290)
+    tokenizer = Tokenizer.train(WORDS, recipe=preset("gpt2"), vocab_size=290)
     ids = tokenizer.encode_array(b" there" * 10_000)
     wanted = ids.tolist()
     view, read, part = memoryview(ids), np.asarray(ids), ids[10:20]
@@ -322,7 +322,7 @@ def test_ids_of_16_bits_are_asked_for_where_they_fit(monkeypatch: pytest.MonkeyP
     assert [memoryview(ids).format for ids, _ in found] == ["H", "H"]
     assert found == list(tokenizer.encode_iter_array(texts, batch_size=2))
     lacking = replace(default_recipe("wordpiece"), unk_token=None, special_tokens=())
-    model = Tokenizer.train_on_counts({"the": 9}, recipe=lacking, vocab_size=9)
+    model = Tokenizer.train({"the": 9}, recipe=lacking, vocab_size=9)
     for threads in (1, 2):
         with pytest.raises(TokctlError, match="character of text 1 is not in"):
             model.encode_array(["the", "x" * 9], threads=threads, dtype="uint16")

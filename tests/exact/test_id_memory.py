@@ -14,7 +14,7 @@ from tokctl import Tokenizer, preset
 
 
 def test_references_are_counted() -> None:
-    tokenizer = Tokenizer.train_on_counts(
+    tokenizer = Tokenizer.train(
         {f" w{number:x}".encode(): 3 for number in range(400)},
         recipe=preset("gpt2"),
         vocab_size=500,
@@ -134,7 +134,7 @@ def test_encoding_while_the_collector_runs_our_code() -> None:
 
 
 def test_threads_share_a_tokenizer() -> None:
-    tokenizer = Tokenizer.train_on_counts(WORDS, recipe=preset("gpt2"), vocab_size=290)
+    tokenizer = Tokenizer.train(WORDS, recipe=preset("gpt2"), vocab_size=290)
     text = " there hello für" * 3_000
     ids = byte_level().encode_ids(text) and tokenizer.encode(text).ids
     wrong: list[str] = []

@@ -31,7 +31,7 @@ from tokctl.model import TIE_BREAKS, Model, TrainingRecord
 from tokctl.model.byte_level import spell, unspell
 from tokctl.model.parts import PRE_TOKENIZERS, native_parts
 from tokctl.model.presets import BPE, BPE_CHARACTERS, CHAR, UNIGRAM, WORD, WORDPIECE, preset
-from tokctl.training import Options, train_on_counts
+from tokctl.training import TrainOptions, train_on_counts
 
 BYTES = replace(BPE, pre_tokenizers=())
 #: Characters of every length that share bytes, and bytes that are in no UTF-8 text.
@@ -93,7 +93,7 @@ def test_whole_characters_equal_twin(
     model = train_on_counts(
         words,
         replace(BYTES, tie_break=ties),
-        Options(vocab_size=vocab_size, min_frequency=least, whole_characters=True),
+        TrainOptions(vocab_size=vocab_size, min_frequency=least, whole_characters=True),
     )
     expected = twin.train(
         {spell(word): count for word, count in words.items()},
@@ -112,7 +112,7 @@ def test_whole_characters_equal_twin(
 def test_the_explanation_refuses_what_training_refuses(
     words: dict[bytes, int], step: float
 ) -> None:
-    options = Options(vocab_size=300, whole_characters=True)
+    options = TrainOptions(vocab_size=300, whole_characters=True)
     tokenizer = Tokenizer(train_on_counts(words, BYTES, options))
     criterion = Criterion(tokenizer)
     at = round(step * len(tokenizer.merges))
@@ -131,8 +131,8 @@ def test_the_explanation_refuses_what_training_refuses(
 )
 def test_without_long_characters_nothing_changes(words: dict[str, int], score: str) -> None:
     made = replace(BYTES, score=score) if score == "count" else BYTES
-    plain = train_on_counts(words, made, Options(vocab_size=290))
-    whole = train_on_counts(words, made, Options(vocab_size=290, whole_characters=True))
+    plain = train_on_counts(words, made, TrainOptions(vocab_size=290))
+    whole = train_on_counts(words, made, TrainOptions(vocab_size=290, whole_characters=True))
     assert (whole.tokens, whole.merges) == (plain.tokens, plain.merges)
 
 
@@ -140,8 +140,10 @@ def test_without_long_characters_nothing_changes(words: dict[str, int], score: s
 def test_extending_keeps_new_tokens_whole(
     old_words: dict[bytes, int], words: dict[bytes, int], old_whole: bool
 ) -> None:
-    options = Options(vocab_size=300, whole_characters=True)
-    old = train_on_counts(old_words, BYTES, Options(vocab_size=270, whole_characters=old_whole))
+    options = TrainOptions(vocab_size=300, whole_characters=True)
+    old = train_on_counts(
+        old_words, BYTES, TrainOptions(vocab_size=270, whole_characters=old_whole)
+    )
     model = train_on_counts(words, BYTES, replace(options, extend=old))
     assert all(is_whole(t) or is_beginning(t) for t in model.tokens[len(old.tokens) :])
     if old_whole:
@@ -159,7 +161,9 @@ def many_scripts() -> str:
 def test_many_scripts_have_whole_tokens_and_the_ids_of_hugging_face(tmp_path: Path) -> None:
     hf = pytest.importorskip("tokenizers")
     text = many_scripts().encode()
-    options = Options(vocab_size=3000, whole_characters=True, initial_tokens=["人権", " droits"])
+    options = TrainOptions(
+        vocab_size=3000, whole_characters=True, initial_tokens=["人権", " droits"]
+    )
     models = [
         training.train([document("a", text, block)], BPE, replace(options, threads=threads))
         for block, threads in ((1000, 1), (77, 2), (1 << 20, 3))
@@ -172,7 +176,9 @@ def test_many_scripts_have_whole_tokens_and_the_ids_of_hugging_face(tmp_path: Pa
     theirs = hf.Tokenizer.from_file(str(path))
     probe = text.decode()[:20000] + "人権 droits 😄\U0001f9ff"
     assert theirs.encode(probe).ids == tokenizer.encode_ids(probe)
-    plain = Tokenizer(training.train([document("a", text, 1 << 20)], BPE, Options(vocab_size=3000)))
+    plain = Tokenizer(
+        training.train([document("a", text, 1 << 20)], BPE, TrainOptions(vocab_size=3000))
+    )
     cut = [t for t in plain.model.tokens[256:] if not (is_whole(t) or is_beginning(t))]
     assert cut  # there is something to prevent
 
@@ -204,7 +210,7 @@ def test_initial_tokens_equal_twin(
             initial=initial,
         )
         size = len(expected.vocabulary) + room
-        options = Options(vocab_size=size, min_frequency=least, initial_tokens=initial)
+        options = TrainOptions(vocab_size=size, min_frequency=least, initial_tokens=initial)
         made = recipe(marker, ties, score)
         model = train_on_counts(words, made, options)
         assert model.training
@@ -239,7 +245,7 @@ def test_byte_level_initial_tokens_equal_twin(
     words: dict[bytes, int], initial: list[bytes], whole: bool
 ) -> None:
     texts = [token.decode() for token in initial]
-    options = Options(vocab_size=310, whole_characters=whole, initial_tokens=texts)
+    options = TrainOptions(vocab_size=310, whole_characters=whole, initial_tokens=texts)
     model = train_on_counts(words, BYTES, options)
     expected = twin.train(
         {spell(word): count for word, count in words.items()},
@@ -257,8 +263,8 @@ def test_byte_level_initial_tokens_equal_twin(
 def test_initial_tokens_of_an_extension_come_after_the_old_merges(
     old_words: dict[str, int], words: dict[str, int], initial: list[str]
 ) -> None:
-    old = train_on_counts(old_words, recipe("none"), Options(vocab_size=20))
-    options = Options(vocab_size=60, extend=old, initial_tokens=initial)
+    old = train_on_counts(old_words, recipe("none"), TrainOptions(vocab_size=20))
+    options = TrainOptions(vocab_size=60, extend=old, initial_tokens=initial)
     model = train_on_counts(words, recipe("none"), options)
     assert model.merges[: len(old.merges)] == old.merges
     old_twin = twin.train(old_words, vocab_size=20)
@@ -270,7 +276,7 @@ def test_initial_tokens_of_an_extension_come_after_the_old_merges(
 
 @given(words=tied_words, vocab_size=st.integers(10, 40))
 def test_no_initial_tokens_change_nothing(words: dict[str, int], vocab_size: int) -> None:
-    options = Options(vocab_size=vocab_size)
+    options = TrainOptions(vocab_size=vocab_size)
     model = train_on_counts(words, recipe("none"), options)
     # A character is no merge, and one that is seen is in the alphabet anyway.
     seen = next(iter(words))[0]
@@ -288,7 +294,7 @@ def test_hugging_face_gives_the_same_ids(text: str, initial: list[str], whole: b
     hf = pytest.importorskip("tokenizers")
     # Letters and emoji are pre-tokens of their own.
     initial = [token for token in initial if len(pieces_of(token)) == 1]
-    options = Options(vocab_size=330, whole_characters=whole, initial_tokens=initial)
+    options = TrainOptions(vocab_size=330, whole_characters=whole, initial_tokens=initial)
     model = training.train([document("a", text.encode())], BPE, options)
     tokenizer = Tokenizer(model)
     theirs = hf.Tokenizer.from_str(formats.serialize(model).decode())
@@ -305,7 +311,7 @@ def pieces_of(text: str) -> list[tuple[int, int]]:
 def test_the_documents_example() -> None:
     """The one of `docs/algorithms.md`."""
     words = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
-    options = Options(vocab_size=15, initial_tokens=["lowest"])
+    options = TrainOptions(vocab_size=15, initial_tokens=["lowest"])
     model = train_on_counts(words, recipe("none"), options)
     made = [model.tokens[merge.token].decode() for merge in model.merges]
     assert made == ["es", "est", "lo", "low", "lowest"]
@@ -322,7 +328,7 @@ def test_initial_tokens_that_hold_the_marker(
     marker: str, words: dict[str, int], initial: list[str]
 ) -> None:
     """They are made, or refused: such a text can look like a symbol that carries the marker."""
-    options = Options(vocab_size=100, initial_tokens=initial)
+    options = TrainOptions(vocab_size=100, initial_tokens=initial)
     try:
         model = train_on_counts(words, recipe(marker), options)
     except TokctlError as error:
@@ -334,7 +340,7 @@ def test_initial_tokens_that_hold_the_marker(
 
 def test_word_models_keep_initial_tokens() -> None:
     words = {"low": 5, "lower": 1, "new": 3}
-    options = Options(vocab_size=4, initial_tokens=["rare", "lower", "rare"], min_frequency=2)
+    options = TrainOptions(vocab_size=4, initial_tokens=["rare", "lower", "rare"], min_frequency=2)
     model = train_on_counts(words, WORD, options)
     assert model.tokens == [b"[UNK]", b"low", b"lower", b"rare"]
     assert model.counts == [0, 5, 1, 0]
@@ -344,22 +350,24 @@ def test_word_models_keep_initial_tokens() -> None:
         CHAR, segmentation="lookup", pre_tokenizers=PRE_TOKENIZERS.steps("graphemes")
     )
     family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
-    model = train_on_counts(words, graphemes, Options(vocab_size=9, initial_tokens=[family]))
+    model = train_on_counts(words, graphemes, TrainOptions(vocab_size=9, initial_tokens=[family]))
     assert family.encode() in model.tokens
 
 
 def test_wordpiece_matches_initial_tokens() -> None:
     words = {"low": 5, "lower": 2}
-    model = train_on_counts(words, WORDPIECE, Options(vocab_size=60, initial_tokens=["Covid"]))
+    model = train_on_counts(words, WORDPIECE, TrainOptions(vocab_size=60, initial_tokens=["Covid"]))
     tokenizer = Tokenizer(model)
     assert tokenizer.encode("Covid covids").tokens[0] == "Covid"
     # Hugging Face's alphabet has every character in its bare form, too; the text is in lower case.
-    bert = train_on_counts(words, preset("bert"), Options(vocab_size=60, initial_tokens=["ZÉbra"]))
+    bert = train_on_counts(
+        words, preset("bert"), TrainOptions(vocab_size=60, initial_tokens=["ZÉbra"])
+    )
     assert Tokenizer(bert).encode("zebra Zebra").tokens == ["zebra", "zebra"]
 
 
 def test_limits_of_the_alphabet_keep_the_characters_of_initial_tokens() -> None:
-    options = Options(vocab_size=40, alphabet_limit=3, initial_tokens=["xyxz"])
+    options = TrainOptions(vocab_size=40, alphabet_limit=3, initial_tokens=["xyxz"])
     for made in (recipe("none"), recipe("continuation"), UNIGRAM):
         unknown = replace(made, unk_token="<unk>", special_tokens=("<unk>",))
         model = train_on_counts({"low": 5, "xlow": 2}, unknown, options)
@@ -372,7 +380,7 @@ def test_unigram_models_choose_initial_tokens(tmp_path: Path) -> None:
     words = {"▁low": 5, "▁lower": 2, "▁newest": 6}
     initial = ["low", "lowest", "qua", "xylophone"]
     tokenizer = Tokenizer(
-        train_on_counts(words, UNIGRAM, Options(vocab_size=40, initial_tokens=initial))
+        train_on_counts(words, UNIGRAM, TrainOptions(vocab_size=40, initial_tokens=initial))
     )
     text = " ".join(initial)
     assert tokenizer.encode(text).tokens == ["▁" + word for word in initial]
@@ -383,7 +391,7 @@ def test_unigram_models_choose_initial_tokens(tmp_path: Path) -> None:
 
 def test_the_record_and_the_replay_know_of_them() -> None:
     words = {"low": 5, "lower": 2, "newest": 6}
-    options = Options(vocab_size=300, whole_characters=True, initial_tokens=["lowest", "最低"])
+    options = TrainOptions(vocab_size=300, whole_characters=True, initial_tokens=["lowest", "最低"])
     tokenizer = Tokenizer(train_on_counts(words, BYTES, options))
     record = tokenizer.model.training
     assert record and record.initial_tokens == ("lowest", "最低") and record.whole_characters
@@ -426,7 +434,7 @@ def test_the_record_and_the_replay_know_of_them() -> None:
 )  # fmt: skip
 def test_what_is_refused(made: Any, options: dict[str, Any], says: str) -> None:
     with pytest.raises(TokctlError, match=says) as caught:
-        train_on_counts({"ab": 1}, made, Options(vocab_size=400, **options))
+        train_on_counts({"ab": 1}, made, TrainOptions(vocab_size=400, **options))
     assert caught.value.hint
 
 
@@ -434,14 +442,18 @@ def test_special_tokens_can_stand_in_the_way() -> None:
     """All that could be merged to `wow` spells a special token."""
     made = replace(BYTES, special_tokens=("wo", "ow"))
     with pytest.raises(TokctlError, match='no merges make the initial token "wow"') as caught:
-        train_on_counts({"ab": 1}, made, Options(vocab_size=400, initial_tokens=["wow"]))
+        train_on_counts({"ab": 1}, made, TrainOptions(vocab_size=400, initial_tokens=["wow"]))
     assert caught.value.hint and "special token" in caught.value.hint
 
 
 def test_counts_have_64_bits() -> None:
     with pytest.raises(TokctlError, match="64 bits"):
-        train_on_counts({"ab": 2**61}, BYTES, Options(vocab_size=300, initial_tokens=["abcdefgh"]))
-    model = train_on_counts({"ab": 2**59}, BYTES, Options(vocab_size=300, initial_tokens=["ab"]))
+        train_on_counts(
+            {"ab": 2**61}, BYTES, TrainOptions(vocab_size=300, initial_tokens=["abcdefgh"])
+        )
+    model = train_on_counts(
+        {"ab": 2**59}, BYTES, TrainOptions(vocab_size=300, initial_tokens=["ab"])
+    )
     assert [merge.count for merge in model.merges] == [2**59]
 
 

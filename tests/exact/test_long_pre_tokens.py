@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokctl import Tokenizer, default_recipe
+from tokctl import Texts, Tokenizer, default_recipe
 from tokctl.model.byte_level import BYTES, spell_all
 from tokctl.model.parts import PRE_TOKENIZERS
 
@@ -108,7 +108,7 @@ def test_any_merges(
 
 def over_words(inside: int, across: int) -> Merges:
     """SuperBPE in small: so many merges inside words, and then so many of neighbours anywhere."""
-    trained = Tokenizer.train_from_iterator([STORY], algorithm="bpe", vocab_size=256 + inside)
+    trained = Tokenizer.train(Texts([STORY]), algorithm="bpe", vocab_size=256 + inside)
     names = spell_all(trained.model.tokens)
     merges = [(names[merge.left], names[merge.right]) for merge in trained.model.merges]
     rows = [[names[id_] for id_ in trained.encode_ids(line)] for line in STORY.splitlines(True)]
@@ -133,7 +133,7 @@ def from_lines() -> Merges:
     """Merges that were learned on whole lines: their tokens end with spaces."""
     lines = PRE_TOKENIZERS.steps([{"kind": "split", "pattern": "\n", "behaviour": "isolated"}])
     recipe = replace(default_recipe("bpe"), pre_tokenizers=lines)
-    trained = Tokenizer.train_from_iterator([STORY], recipe=recipe, vocab_size=1500)
+    trained = Tokenizer.train(Texts([STORY]), recipe=recipe, vocab_size=1500)
     names = spell_all(trained.model.tokens)
     return [(names[merge.left], names[merge.right]) for merge in trained.model.merges]
 

@@ -20,7 +20,7 @@ COUNT = 400_000
 @pytest.fixture(scope="module")
 def data() -> bytes:
     """Every second one special; neighbours are prefixes of one another."""
-    ours = Tokenizer.train_on_counts({"ab": 3}, recipe=preset("gpt2"), vocab_size=300)
+    ours = Tokenizer.train({"ab": 3}, recipe=preset("gpt2"), vocab_size=300)
     document: dict[str, Any] = json.loads(formats.serialize(ours.model))
     del document["model"]["tokctl"]
     plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
@@ -59,10 +59,10 @@ def test_what_is_asked_of_each_token_does_not_grow_with_the_special_ones() -> No
     """Kinds of tokens, and what decoders are written as, took a look at all of them each time."""
     tokens = tuple(f"<|{n}|>" for n in range(12_000))
     recipe = replace(preset("t5"), special_tokens=("<pad>", "</s>", "<unk>", *tokens))
-    pieces = Tokenizer.train_on_counts({"low": 3, "lower": 2}, recipe=recipe, vocab_size=12_020)
+    pieces = Tokenizer.train({"low": 3, "lower": 2}, recipe=recipe, vocab_size=12_020)
     recipe = replace(default_recipe("word"), special_tokens=("[UNK]", *tokens))
     counts = {f"word{n}": 1 for n in range(3000)}
-    words = Tokenizer.train_on_counts(counts, recipe=recipe, vocab_size=16_000)
+    words = Tokenizer.train(counts, recipe=recipe, vocab_size=16_000)
 
     def asked() -> None:
         summarize(words)

@@ -16,7 +16,7 @@ from tests import systems
 from tests.exact.spilled import BYTES, RECIPES, archive, counted, document, records, texts
 from tokctl import TokctlError, training
 from tokctl.sources import Source
-from tokctl.training import Options, counting, counts
+from tokctl.training import TrainOptions, counting, counts
 
 
 @given(
@@ -84,10 +84,10 @@ def test_hundreds_of_runs_over_several_passes(
     def progress(phase: str, done: int, total: int | None) -> None:
         seen.append((phase, done, total))
 
-    options = Options(vocab_size=300, memory=1000, threads=threads)
+    options = TrainOptions(vocab_size=300, memory=1000, threads=threads)
     limited, _ = training.count([records("r", lines, batch=50)], BYTES, options, progress)
     assert Watched.runs > 300
-    plain, _ = training.count([records("r", lines)], BYTES, Options(vocab_size=300))
+    plain, _ = training.count([records("r", lines)], BYTES, TrainOptions(vocab_size=300))
     assert limited.to_lines() == plain.to_lines()
     assert all(total is None or done <= total for _, done, total in seen)
 
@@ -97,8 +97,8 @@ def test_lines_of_counts_within_a_limit() -> None:
     found = [
         training.count_lines(document("w", lines, 999), BYTES, options)[0].to_lines()
         for options in (
-            Options(vocab_size=1, min_count=3),
-            Options(vocab_size=1, min_count=3, memory=10_000),
+            TrainOptions(vocab_size=1, min_count=3),
+            TrainOptions(vocab_size=1, min_count=3, memory=10_000),
         )
     ]
     assert found[0] == found[1] and found[0].startswith(b"word0\t")
@@ -110,7 +110,9 @@ def test_counts_that_64_bits_can_not_hold_are_refused_alike() -> None:
     messages = []
     for memory in (None, 1):
         with pytest.raises(TokctlError, match="2\\^63 or more") as caught:
-            training.count_lines(document("w", lines), BYTES, Options(vocab_size=1, memory=memory))
+            training.count_lines(
+                document("w", lines), BYTES, TrainOptions(vocab_size=1, memory=memory)
+            )
         messages.append((caught.value.message, caught.value.hint))
     assert messages[0] == messages[1]
 
@@ -149,7 +151,7 @@ def test_what_progress_raises_ends_the_merging() -> None:
             raise KeyboardInterrupt
 
     words = [b"%d" % n for n in range(60_000)]
-    options = Options(vocab_size=300, memory=100_000, threads=1)
+    options = TrainOptions(vocab_size=300, memory=100_000, threads=1)
     with pytest.raises(KeyboardInterrupt):
         training.count([records("r", words, batch=5000)] * 40, BYTES, options, progress)
 

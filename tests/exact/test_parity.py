@@ -21,8 +21,8 @@ from tests.twins.train import Merge
 from tokctl import Recipe, Tokenizer, _native, default_recipe, preset
 from tokctl.model import TIE_BREAKS
 from tokctl.sources import Document
-from tokctl.training import Options, TextStats
-from tokctl.training.parity import CountedLanguages, Parity, fill_by_language
+from tokctl.training import TextStats, TrainOptions
+from tokctl.training.parity import CountedLanguages, ParityOptions, fill_by_language
 
 #: Few letters and small counts: ties everywhere, and languages that run out of pairs.
 words = st.dictionaries(
@@ -56,7 +56,7 @@ def trained(
     recipe: Recipe,
     languages: Sequence[dict[str, int]],
     dev: Sequence[dict[str, int]] | None,
-    parity: Parity,
+    parity: ParityOptions,
     **options: Any,
 ) -> Tokenizer:
     def counted(texts: Sequence[dict[str, int]]) -> dict[str, _native.Counts]:
@@ -65,7 +65,7 @@ def trained(
     found = CountedLanguages(
         counted(languages), counted(dev) if dev else None, TextStats(0, 0, ""), None
     )
-    return Tokenizer(fill_by_language(found, recipe, Options(**options), parity))
+    return Tokenizer(fill_by_language(found, recipe, TrainOptions(**options), parity))
 
 
 @pytest.mark.parametrize(("marker", "ties"), list(product(MARKERS, TIE_BREAKS)))
@@ -108,7 +108,7 @@ def test_the_trainer_equals_its_twin(
         recipe,
         languages,
         dev,
-        Parity(**way, targets=by_name),
+        ParityOptions(**way, targets=by_name),
         vocab_size=vocab_size,
         min_frequency=min_frequency,
     )
@@ -145,7 +145,9 @@ def test_a_share_of_the_merges_is_rounded_down() -> None:
     texts = [{"abcdefgh": 2}, {"hgfedcba": 3}]
     recipe = replace(default_recipe("bpe", characters=True), pre_tokenizers=())
     for share, merges in (("0%", 0), ("50%", 3), ("33.4%", 2), ("100%", 7)):
-        model = trained(recipe, texts, None, Parity(global_merges=share), vocab_size=16).model
+        model = trained(
+            recipe, texts, None, ParityOptions(global_merges=share), vocab_size=16
+        ).model
         assert model.parity is not None
         assert (model.parity.global_merges, len(model.merges)) == (merges, 7), share
 
@@ -153,7 +155,7 @@ def test_a_share_of_the_merges_is_rounded_down() -> None:
 def test_a_character_without_an_id_is_one_token_of_what_is_measured() -> None:
     recipe = replace(default_recipe("bpe", characters=True), pre_tokenizers=())
     texts, dev = [{"abab": 3}, {"cdcd": 2}], [{"abxyab": 1}, {"cdzcd": 2}]
-    tokenizer = trained(recipe, texts, dev, Parity(), vocab_size=9)
+    tokenizer = trained(recipe, texts, dev, ParityOptions(), vocab_size=9)
     record = tokenizer.model.parity
     assert record is not None and record.before == (6, 10)
     assert record.after == (len(tokenizer.encode("abxyab").ids), 2 * len(tokenizer.encode("cdzcd")))
@@ -195,12 +197,14 @@ def ours(
             for number, text in enumerate(given)
         }
 
-    tokenizer = Tokenizer.train_by_language(
+    given = {"measure": "tokens", **options}
+    min_frequency = given.pop("min_frequency", 1)
+    tokenizer = Tokenizer.train(
         texts(languages),
-        dev=texts(dev) if dev else None,
         recipe=SAME_TIES,
         vocab_size=256 + merges,
-        **{"measure": "tokens", **options},
+        min_frequency=min_frequency,
+        parity=ParityOptions(dev=texts(dev) if dev else None, **given),
     )
     names = tokenizer.tokens
     return [(names[merge.left], names[merge.right]) for merge in tokenizer.merges]

@@ -39,7 +39,7 @@ def test_a_search_without_an_end_is_given_up(pattern: str) -> None:
     with pytest.raises(TokctlError, match=message):
         patterns.split(f"regex:{pattern}", text.encode())
     made = replace(preset("gpt2"), pre_tokenizers=PRE_TOKENIZERS.steps(f"regex:{pattern}"))
-    tokenizer = Tokenizer.train_on_counts({"ab": 1}, recipe=made, vocab_size=300)
+    tokenizer = Tokenizer.train({"ab": 1}, recipe=made, vocab_size=300)
     with pytest.raises(TokctlError, match=message):
         tokenizer.encode(text)
 

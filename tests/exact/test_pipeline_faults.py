@@ -27,7 +27,7 @@ UNIGRAM = preset("sentencepiece-unigram")
 def both(
     recipe: Recipe, words: dict[str, int] = WORDS, vocab_size: int = 20
 ) -> tuple[Tokenizer, Any]:
-    ours = Tokenizer.train_on_counts(words, recipe=recipe, vocab_size=vocab_size)
+    ours = Tokenizer.train(words, recipe=recipe, vocab_size=vocab_size)
     assert ours.obstacle is None
     return ours, loaded_there(ours)
 
@@ -106,7 +106,7 @@ def test_a_marker_that_words_hold() -> None:
 def test_lone_surrogates(name: str) -> None:
     """They are no text. In a byte-level model `\\udc80` stands for the byte 0x80, as in Python."""
     recipe = preset(name)
-    ours = Tokenizer.train_on_counts({"ab": 3}, recipe=recipe, vocab_size=400)
+    ours = Tokenizer.train({"ab": 3}, recipe=recipe, vocab_size=400)
     refused = ["\ud800", "a\udfff\ud83d", "\ud83d"]
     if recipe.units == "bytes":
         assert ours.decode_bytes(ours.encode_ids("a\udc80")) == b"a\x80"

@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 from tests.exact.pipeline_peers import texts, train
-from tokctl import Recipe, TokctlError, Tokenizer, default_recipe, formats, preset
+from tokctl import Recipe, Texts, TokctlError, Tokenizer, default_recipe, formats, preset
 from tokctl._native import NO_ID
 from tokctl.model import (
     ALGORITHMS,
@@ -119,16 +119,16 @@ def test_recipes_are_refused_when_they_are_made_or_work(algorithm: str) -> None:
             continue
         if recipe.removal == "residue":
             with pytest.raises(TokctlError, match="residues are taken away after a training"):
-                Tokenizer.train_on_counts({"ab": 3}, recipe=recipe, vocab_size=300)
+                Tokenizer.train({"ab": 3}, recipe=recipe, vocab_size=300)
             refused += 1
             continue
         made += 1
         words = {"ab": 3, "▁ab": 2, " b": 2, "ba": 1}
         if recipe.traits.learns_superwords:
             texts = ["ab ab ab b ba", "ab ab ba"]
-            ours = Tokenizer.train_from_iterator(texts, recipe=recipe, vocab_size=300)
+            ours = Tokenizer.train(Texts(texts), recipe=recipe, vocab_size=300)
         else:
-            ours = Tokenizer.train_on_counts(words, recipe=recipe, vocab_size=300)
+            ours = Tokenizer.train(words, recipe=recipe, vocab_size=300)
         found = ours.encode("ab zé ab")
         known = [id_ for id_ in found.raw_ids if id_ != NO_ID]
         assert all(0 <= id_ < ours.vocab_size for id_ in known)

@@ -15,7 +15,7 @@ from tokctl import TokctlError
 from tokctl.model import Model
 from tokctl.model.parts import AddedToken
 from tokctl.model.presets import BPE, CHAR, UNIGRAM, WORD, WORDPIECE
-from tokctl.training import Options, train_on_counts
+from tokctl.training import TrainOptions, train_on_counts
 from tokctl.training.resizing import prune
 
 
@@ -34,7 +34,7 @@ def test_a_pruned_model_is_what_a_smaller_training_learns(
     marker: str, score: str, ties: str, words: dict[str, int], share: float
 ) -> None:
     made = recipe(marker, ties, score)
-    model = train_on_counts(words, made, Options(vocab_size=45))
+    model = train_on_counts(words, made, TrainOptions(vocab_size=45))
     assert model.training
     least = model.training.alphabet_size
     size = least + int(share * (len(model.tokens) - least))
@@ -42,16 +42,16 @@ def test_a_pruned_model_is_what_a_smaller_training_learns(
     if size == len(model.tokens):
         assert pruned is model
     else:
-        assert as_trained(pruned) == train_on_counts(words, made, Options(vocab_size=size))
+        assert as_trained(pruned) == train_on_counts(words, made, TrainOptions(vocab_size=size))
         assert pruned.training and pruned.training.pruned_from == len(model.tokens)
 
 
 @given(words=st.dictionaries(st.binary(min_size=1, max_size=9), st.integers(1, 5), min_size=1))
 def test_a_pruned_byte_level_model(words: dict[bytes, int]) -> None:
     made = replace(BPE, special_tokens=("<|x|>",))
-    model = train_on_counts(words, made, Options(vocab_size=290))
+    model = train_on_counts(words, made, TrainOptions(vocab_size=290))
     for size in range(257, len(model.tokens)):
-        expected = train_on_counts(words, made, Options(vocab_size=size))
+        expected = train_on_counts(words, made, TrainOptions(vocab_size=size))
         assert as_trained(prune(model, size)) == expected
 
 
@@ -60,9 +60,9 @@ def test_an_extended_model_is_pruned_and_numbered_without_holes(
     old_words: dict[str, int], words: dict[str, int], share: float
 ) -> None:
     made = recipe("continuation")
-    old = train_on_counts(old_words, made, Options(vocab_size=20))
+    old = train_on_counts(old_words, made, TrainOptions(vocab_size=20))
     more = made.with_special_tokens(["<new>"])
-    model = train_on_counts(words, more, Options(vocab_size=40, extend=old))
+    model = train_on_counts(words, more, TrainOptions(vocab_size=40, extend=old))
     made_ids = {merge.token for merge in model.merges}
     least = len(model.tokens) - len(made_ids)
     pruned = prune(model, least + int(share * len(made_ids)))
@@ -80,7 +80,7 @@ def test_an_extended_model_is_pruned_and_numbered_without_holes(
 
 
 def test_sizes_that_can_not_be() -> None:
-    model = train_on_counts({"abab": 3, "cd": 1}, WORDPIECE, Options(vocab_size=30))
+    model = train_on_counts({"abab": 3, "cd": 1}, WORDPIECE, TrainOptions(vocab_size=30))
     assert model.training
     least = 1 + model.training.alphabet_size
     assert len(prune(model, least).tokens) == least and prune(model, least).merges == []
@@ -95,9 +95,9 @@ def test_sizes_that_can_not_be() -> None:
 def test_words_and_characters_keep_the_first() -> None:
     words = {"to": 9, "be": 8, "or": 7, "not": 5}
     for made in (WORD, CHAR):
-        model = train_on_counts(words, made, Options(vocab_size=20))
+        model = train_on_counts(words, made, TrainOptions(vocab_size=20))
         for size in range(1, len(model.tokens)):
-            expected = train_on_counts(words, made, Options(vocab_size=size))
+            expected = train_on_counts(words, made, TrainOptions(vocab_size=size))
             assert as_trained(prune(model, size)) == expected
 
 

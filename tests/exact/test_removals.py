@@ -74,7 +74,7 @@ def test_picky_equals_twin(
     ties: str, words: dict[str, int], size: int, threshold: str, least: int, more: list[str]
 ) -> None:
     alphabet = len(set("".join(words)))
-    tokenizer = Tokenizer.train_on_counts(
+    tokenizer = Tokenizer.train(
         words,
         recipe=recipe("picky", ties),
         vocab_size=1 + alphabet + size,
@@ -120,7 +120,7 @@ def test_scaffold_equals_twin(
     ties: str, words: dict[str, int], size: int, least: int, more: list[str]
 ) -> None:
     alphabet = len(set("".join(words)))
-    tokenizer = Tokenizer.train_on_counts(
+    tokenizer = Tokenizer.train(
         words,
         recipe=recipe("scaffold", ties),
         vocab_size=1 + alphabet + size,
@@ -267,7 +267,7 @@ def test_more_special_tokens_shift_what_was_removed(algorithm: str) -> None:
     from tokctl.training.resizing import with_special_tokens
 
     words = {"could": 9, "would": 8, "should": 7, "mould": 2}
-    tokenizer = Tokenizer.train_on_counts(words, algorithm=algorithm, vocab_size=264)
+    tokenizer = Tokenizer.train(words, algorithm=algorithm, vocab_size=264)
     assert tokenizer.model.events is not None and tokenizer.model.events.removed
     larger = Tokenizer(with_special_tokens(tokenizer.model, ["<a>", "<b>"]))
     assert larger.vocab_size == tokenizer.vocab_size + 2
@@ -279,13 +279,11 @@ def test_more_special_tokens_shift_what_was_removed(algorithm: str) -> None:
 def test_what_can_not_be_done(algorithm: str) -> None:
     from tokctl.training.resizing import prune
 
-    tokenizer = Tokenizer.train_on_counts(
-        {"could": 9, "would": 8}, algorithm=algorithm, vocab_size=262
-    )
+    tokenizer = Tokenizer.train({"could": 9, "would": 8}, algorithm=algorithm, vocab_size=262)
     with pytest.raises(TokctlError, match="can't be pruned"):
         prune(tokenizer.model, 260)
     with pytest.raises(TokctlError, match="can't be extended"):
-        Tokenizer.train_on_counts({"should": 3}, extend=tokenizer, vocab_size=270)
+        Tokenizer.train({"should": 3}, extend=tokenizer, vocab_size=270)
     for one in formats.FORMATS:
         if one.writes and one.name != "tokctl":
             with pytest.raises(formats.UnsupportedByFormat):
@@ -325,7 +323,7 @@ DAMAGES: dict[str, Callable[[dict[str, Any]], object]] = {
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_events_are_errors(algorithm: str, damage: str) -> None:
     words = {"could": 9, "would": 8, "should": 7, "mould": 2}
-    tokenizer = Tokenizer.train_on_counts(words, algorithm=algorithm, vocab_size=264)
+    tokenizer = Tokenizer.train(words, algorithm=algorithm, vocab_size=264)
     document = json.loads(formats.serialize(tokenizer.model))
     assert formats.parse(json.dumps(document).encode(), "whole").events == tokenizer.model.events
     with pytest.raises(TokctlError) as caught:
@@ -334,8 +332,8 @@ def test_damaged_events_are_errors(algorithm: str, damage: str) -> None:
 
 
 def test_events_and_algorithm_go_together() -> None:
-    picky = Tokenizer.train_on_counts({"could": 9}, algorithm="picky", vocab_size=259)
-    plain = Tokenizer.train_on_counts({"could": 9}, algorithm="bpe", vocab_size=259)
+    picky = Tokenizer.train({"could": 9}, algorithm="picky", vocab_size=259)
+    plain = Tokenizer.train({"could": 9}, algorithm="bpe", vocab_size=259)
     with pytest.raises(TokctlError, match="needs the events"):
         replace(picky.model, events=None)
     with pytest.raises(TokctlError, match="removes no tokens"):
@@ -345,9 +343,9 @@ def test_events_and_algorithm_go_together() -> None:
 @pytest.mark.parametrize("threshold", [0, 1.5, -1, "x", True])
 def test_thresholds_that_are_none(threshold: Any) -> None:
     with pytest.raises(TokctlError, match="threshold"):
-        Tokenizer.train_on_counts({"ab": 2}, algorithm="picky", vocab_size=300, threshold=threshold)
+        Tokenizer.train({"ab": 2}, algorithm="picky", vocab_size=300, threshold=threshold)
 
 
 def test_a_threshold_is_for_picky() -> None:
     with pytest.raises(TokctlError, match="this is bpe"):
-        Tokenizer.train_on_counts({"ab": 2}, algorithm="bpe", vocab_size=300, threshold=0.5)
+        Tokenizer.train({"ab": 2}, algorithm="bpe", vocab_size=300, threshold=0.5)

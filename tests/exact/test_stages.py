@@ -23,7 +23,7 @@ from tokctl.model import Model, Recipe, TrainingStage
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.model.patterns import PATTERNS
 from tokctl.model.presets import BPE, DEFAULTS
-from tokctl.training import Options
+from tokctl.training import TrainOptions
 
 SUPERBPE = DEFAULTS["superbpe"]
 SPELLED = twin.byte_to_unicode()
@@ -64,7 +64,7 @@ def twin_of(text: str, vocab_size: int, transition: int, **last: Any) -> twin.Tr
 
 def train(text: str, recipe: Recipe = SUPERBPE, **options: Any) -> Model:
     options.setdefault("vocab_size", 290)
-    return training.train(document("text", text.encode(), 7), recipe, Options(**options))
+    return training.train(document("text", text.encode(), 7), recipe, TrainOptions(**options))
 
 
 def assert_equal(model: Model, expected: twin.Training) -> None:
@@ -111,7 +111,7 @@ def test_a_real_text(treasure_island: Path) -> None:
 def test_threads_blocks_and_memory_change_nothing(text: str, threads: int, block: int) -> None:
     given = document("text", text.encode(), block)
     for memory in (None, 1 << 20):
-        options = Options(vocab_size=290, threads=threads, memory=memory)
+        options = TrainOptions(vocab_size=290, threads=threads, memory=memory)
         assert training.train(given, SUPERBPE, options) == train(text, threads=1)
 
 

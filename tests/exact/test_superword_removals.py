@@ -28,7 +28,7 @@ from tokctl import TokctlError, Tokenizer, formats, training
 from tokctl.analysis.explain import summarize
 from tokctl.model import Merge, MergeLog, Model, Removal
 from tokctl.sources import Source
-from tokctl.training import Options
+from tokctl.training import TrainOptions
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "boundless_bpe.json"
 STORY = Path(__file__).parents[2] / "corpora" / "the-lamplighters-atlas.txt"
@@ -122,7 +122,7 @@ def test_neither_threads_nor_memory_nor_sources_matter(
     again: list[Source] = [
         document(str(n), text)._replace(prompt=True) for n, text in enumerate(plain)
     ]
-    chosen = Options(vocab_size=256 + size, threads=threads, threshold=threshold)
+    chosen = TrainOptions(vocab_size=256 + size, threads=threads, threshold=threshold)
     for sources in (again, once(plain), [archive("all", once(plain))]):
         found = training.train(sources, RECIPE, chosen)
         assert found_of(found) == found_of(model)
@@ -162,7 +162,7 @@ def test_special_tokens_and_words_of_one_byte() -> None:
     """A special token is no word; and a word can be a byte, or too long to be explained."""
     text = "a a the the. " * 9
     recipe = replace(RECIPE, special_tokens=("<s>", " the"))
-    chosen = Options(vocab_size=264, threshold=0.9)
+    chosen = TrainOptions(vocab_size=264, threshold=0.9)
     tokenizer = Tokenizer(training.train([document("a", text.encode())], recipe, chosen))
     assert tokenizer.model.supermerges and tokenizer.tokens[:2] == ["<s>", " the"]
     assert b" the" not in tokenizer.model.tokens[2:]

@@ -18,7 +18,7 @@ from tokctl.model import Model
 from tokctl.model.parts import NORMALIZERS, PRE_TOKENIZERS
 from tokctl.model.presets import DEFAULTS
 from tokctl.sources import Document, Source
-from tokctl.training import Options
+from tokctl.training import TrainOptions
 from tokctl.training.resizing import prune
 
 BOOK = Path(__file__).resolve().parents[3] / "shared" / "corpora" / "treasure-island.txt"
@@ -36,7 +36,7 @@ TEXTS = st.lists(st.lists(PIECES, max_size=40).map("".join), min_size=1, max_siz
 
 def train(texts: Sequence[str | bytes], vocab: int, **options: Any) -> Model:
     plain = [text.encode() if isinstance(text, str) else text for text in texts]
-    chosen = Options(vocab_size=vocab, **{"threads": 1, **options})
+    chosen = TrainOptions(vocab_size=vocab, **{"threads": 1, **options})
     return training.train([records("texts", plain)], RECIPE, chosen)
 
 
@@ -83,7 +83,8 @@ def test_pruning_gives_what_training_would(
     recipe = replace(RECIPE, tie_break=tie_break)
     sources = [records("texts", list(map(str.encode, texts)))]
     large, small = (
-        training.train(sources, recipe, Options(vocab_size=256 + n)) for n in (size + less, size)
+        training.train(sources, recipe, TrainOptions(vocab_size=256 + n))
+        for n in (size + less, size)
     )
     pruned = prune(large, min(256 + size, large.size))
     assert (pruned.tokens, pruned.merges, pruned.supermerges) == (
@@ -139,8 +140,10 @@ def test_other_pre_tokenizers(texts: list[str], name: list[str], normalizers: li
     )
     whole = "".join(texts) * 3
     blocks: list[Source] = [document("text", whole.encode(), block) for block in (1,)]
-    model = training.train(blocks, recipe, Options(vocab_size=300, threads=2))
-    as_one = training.train([records("text", [whole.encode()])], recipe, Options(vocab_size=300))
+    model = training.train(blocks, recipe, TrainOptions(vocab_size=300, threads=2))
+    as_one = training.train(
+        [records("text", [whole.encode()])], recipe, TrainOptions(vocab_size=300)
+    )
     assert steps(model) == steps(as_one)
     tokenizer = Tokenizer(model)
     ids = tokenizer.encode_ids(whole)
@@ -210,7 +213,7 @@ def test_neither_threads_nor_memory_nor_sources_matter(
     again: list[Source] = [
         document(str(n), text)._replace(prompt=True) for n, text in enumerate(plain)
     ]
-    chosen = Options(vocab_size=256 + size, threads=threads)
+    chosen = TrainOptions(vocab_size=256 + size, threads=threads)
     for sources in (again, once(plain), [archive("all", once(plain))]):
         found = training.train(sources, RECIPE, chosen)
         assert steps(found) == steps(model) and found.tokens == model.tokens
@@ -225,12 +228,12 @@ def once(texts: Sequence[bytes]) -> list[Document]:
 def test_weights_and_samples_hold_for_superwords() -> None:
     texts = [b"x y z.", b"a b"] * 3
     sources: list[Source] = [records("one", texts), records("two", [b"a b", b"p q"])]
-    found = training.train(sources, RECIPE, Options(vocab_size=280, weights={"two": "2.5"}))
+    found = training.train(sources, RECIPE, TrainOptions(vocab_size=280, weights={"two": "2.5"}))
     counts = {found.tokens[merge.token]: merge.count for merge in found.supermerges}
     assert counts[b"a b"] == 2 * 3 + 5 and counts[b"p q"] == 5
     sampled = training.train(
         [records("one", [b"%d a b" % n for n in range(200)])], RECIPE,
-        Options(vocab_size=300, sample="0.5", seed=3),
+        TrainOptions(vocab_size=300, sample="0.5", seed=3),
     )  # fmt: skip
     (count,) = [m.count for m in sampled.supermerges if sampled.tokens[m.token] == b" a b"]
     assert count == sum(m.count for m in sampled.merges if sampled.tokens[m.token] == b" a") < 200
@@ -240,9 +243,9 @@ def test_texts_that_change_are_an_error() -> None:
     given_blocks = iter([[b"a b a b"], [b"a b a c"]])
     source = Document("log", 7, lambda: iter(next(given_blocks)), prompt=True)
     with pytest.raises(TokctlError, match="changed between two readings"):
-        training.train([source], RECIPE, Options(vocab_size=260))
+        training.train([source], RECIPE, TrainOptions(vocab_size=260))
 
 
 def test_counts_of_words_are_not_enough() -> None:
     with pytest.raises(TokctlError, match="need texts"):
-        training.train_on_counts({"a": 3}, RECIPE, Options(vocab_size=260))
+        training.train_on_counts({"a": 3}, RECIPE, TrainOptions(vocab_size=260))

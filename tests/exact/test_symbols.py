@@ -87,7 +87,7 @@ def test_bytes_and_what_stands_for_them() -> None:
 def test_what_a_training_starts_from(marker: tuple[str, str]) -> None:
     """Every token of a trained model is an initial symbol or made by a merge, and never both."""
     words = {"abab": 5, "aba": 4, "bb": 3, "a": 2}
-    model = Tokenizer.train_on_counts(words, recipe=recipe_with(marker), vocab_size=12).model
+    model = Tokenizer.train(words, recipe=recipe_with(marker), vocab_size=12).model
     made = {merge.token for merge in model.merges}
     assert made
     for id_, token in enumerate(model.tokens):

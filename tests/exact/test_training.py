@@ -76,7 +76,7 @@ def test_trainer_equals_twin(
     min_frequency: int,
     special: tuple[str, ...],
 ) -> None:
-    tokenizer = Tokenizer.train_on_counts(
+    tokenizer = Tokenizer.train(
         words,
         recipe=recipe(marker, score, ties, special_tokens=special),
         vocab_size=vocab_size,
@@ -100,7 +100,7 @@ def test_trainer_equals_twin(
 def test_max_token_length_equals_twin(
     marker: str, score: str, words: dict[str, int], longest: int
 ) -> None:
-    tokenizer = Tokenizer.train_on_counts(
+    tokenizer = Tokenizer.train(
         words,
         recipe=recipe(marker, score, "first-seen"),
         vocab_size=100,
@@ -126,7 +126,7 @@ def test_a_merge_at_more_places_than_one_batch(score: str, ties: str) -> None:
         "a" * 150_000 + "".join(letters.choices("ab", k=200_000)): 3,
         "b" + "ab" * 70_000: 2,
     }
-    tokenizer = Tokenizer.train_on_counts(words, recipe=recipe("none", score, ties), vocab_size=8)
+    tokenizer = Tokenizer.train(words, recipe=recipe("none", score, ties), vocab_size=8)
     expected = twin.train(words, vocab_size=8, criterion=score, ties=ties)
     assert len(expected.merges) == 6
     assert max(merge.count for merge in expected.merges) > 1 << 17
@@ -138,7 +138,7 @@ def test_a_merge_at_more_places_than_one_batch(score: str, ties: str) -> None:
     vocab_size=st.integers(257, 300),
 )
 def test_byte_level_trainer_equals_twin(words: dict[bytes, int], vocab_size: int) -> None:
-    tokenizer = Tokenizer.train_on_counts(words, recipe=preset("gpt2"), vocab_size=vocab_size)
+    tokenizer = Tokenizer.train(words, recipe=preset("gpt2"), vocab_size=vocab_size)
     expected = twin.train(
         {spell(word): count for word, count in words.items()},
         vocab_size=vocab_size,
@@ -154,9 +154,7 @@ def test_counts_are_64_bit(score: str) -> None:
     """Counts whose products need far more than 64 bits, one apart where floats see none."""
     big = 2**61
     words = {"ab": big, "cd": big - 1, "ef": big - 2, "ag": 3, "gb": 3}
-    tokenizer = Tokenizer.train_on_counts(
-        words, recipe=recipe("none", score, "first-seen"), vocab_size=12
-    )
+    tokenizer = Tokenizer.train(words, recipe=recipe("none", score, "first-seen"), vocab_size=12)
     assert_same(tokenizer, twin.train(words, vocab_size=12, criterion=score))
 
 
@@ -167,7 +165,7 @@ def test_a_whole_book_equals_twin(score: str, sample: str) -> None:
     for word in sample.split()[:2500]:
         words[word] = words.get(word, 0) + 1
     for ties in TIES_OF[score]:
-        tokenizer = Tokenizer.train_on_counts(
+        tokenizer = Tokenizer.train(
             words, recipe=recipe("continuation", score, ties), vocab_size=320
         )
         expected = twin.train(
@@ -182,7 +180,7 @@ def test_a_whole_book_equals_twin(score: str, sample: str) -> None:
 
 
 def test_bare_characters_are_in_the_alphabet_where_asked() -> None:
-    tokenizer = Tokenizer.train_on_counts(
+    tokenizer = Tokenizer.train(
         {"ab": 1, "ba": 1},
         recipe=recipe("continuation", "count", "lowest-id", alphabet="characters"),
         vocab_size=4,
@@ -192,7 +190,7 @@ def test_bare_characters_are_in_the_alphabet_where_asked() -> None:
 
 def test_a_special_token_is_never_made_by_a_merge() -> None:
     special = replace(preset("gpt2"), special_tokens=("ab",))
-    tokenizer = Tokenizer.train_on_counts({"ab": 3, "abab": 1}, recipe=special, vocab_size=260)
+    tokenizer = Tokenizer.train({"ab": 3, "abab": 1}, recipe=special, vocab_size=260)
     assert 0 not in tokenizer.encode("xabab").ids
     assert tokenizer.decode(tokenizer.encode("xab").ids, skip_special=True) == "xab"
 
@@ -200,7 +198,7 @@ def test_a_special_token_is_never_made_by_a_merge() -> None:
 def test_a_special_token_in_stand_ins_is_never_made_by_a_merge(tmp_path: Path) -> None:
     """`Ġt` is how a model file spells a space and a t: the two could not be told apart."""
     special = replace(preset("gpt2"), special_tokens=("Ġt",))
-    tokenizer = Tokenizer.train_on_counts({" to": 3, " the": 1}, recipe=special, vocab_size=260)
+    tokenizer = Tokenizer.train({" to": 3, " the": 1}, recipe=special, vocab_size=260)
     tokenizer.save(tmp_path / "model.json")
     loaded = Tokenizer.load(tmp_path / "model.json")
     assert loaded.model == tokenizer.model
@@ -214,14 +212,12 @@ def test_a_special_token_that_is_a_symbol_of_the_alphabet() -> None:
         recipe("none", "count", "first-seen", special_tokens=("a",)),
     ):
         with pytest.raises(TokctlError, match='spelled like "a"'):
-            Tokenizer.train_on_counts({"ab": 3}, recipe=special, vocab_size=260)
+            Tokenizer.train({"ab": 3}, recipe=special, vocab_size=260)
 
 
 def test_a_vocabulary_that_is_too_small_names_the_least() -> None:
     with pytest.raises(TokctlError, match="need 3") as caught:
-        Tokenizer.train_on_counts(
-            {"abc": 1}, recipe=recipe("none", "count", "first-seen"), vocab_size=2
-        )
+        Tokenizer.train({"abc": 1}, recipe=recipe("none", "count", "first-seen"), vocab_size=2)
     assert caught.value.hint is not None and "--vocab 3" in caught.value.hint
 
 
@@ -241,9 +237,7 @@ def test_many_words_with_the_markers_own_characters(
 ) -> None:
     """A merge can make a token that exists already, and give an old pair new places."""
     for ties in TIES_OF[score]:
-        tokenizer = Tokenizer.train_on_counts(
-            words, recipe=recipe(marker, score, ties), vocab_size=140
-        )
+        tokenizer = Tokenizer.train(words, recipe=recipe(marker, score, ties), vocab_size=140)
         expected = twin.train(
             words,
             vocab_size=140,
@@ -260,13 +254,13 @@ def test_many_words_with_the_markers_own_characters(
 )
 def test_counts_that_64_bits_can_not_hold_are_refused(words: dict[str, int]) -> None:
     with pytest.raises(TokctlError, match="and counts have 64 bits"):
-        Tokenizer.train_on_counts(words, vocab_size=300)
+        Tokenizer.train(words, vocab_size=300)
 
 
 def test_words_that_are_not_utf8_are_refused() -> None:
     for words in ({b"\xff": 1}, {"\ud800": 1}):
         with pytest.raises(TokctlError, match="is not UTF-8"):
-            Tokenizer.train_on_counts(words, recipe=preset("notebook-bpe"), vocab_size=300)
+            Tokenizer.train(words, recipe=preset("notebook-bpe"), vocab_size=300)
     with pytest.raises(TokctlError, match="is not UTF-8"):
         replace(preset("gpt2"), special_tokens=("\ud800",))
 
@@ -290,8 +284,8 @@ def test_any_number_of_threads_is_taken(tmp_path: Path) -> None:
 
 def test_exhaustion_is_recorded() -> None:
     plain = recipe("none", "count", "first-seen")
-    full = Tokenizer.train_on_counts({"ab": 1}, recipe=plain, vocab_size=3)
-    short = Tokenizer.train_on_counts({"ab": 1}, recipe=plain, vocab_size=9)
+    full = Tokenizer.train({"ab": 1}, recipe=plain, vocab_size=3)
+    short = Tokenizer.train({"ab": 1}, recipe=plain, vocab_size=9)
     assert full.model.training and not full.model.training.exhausted
     assert short.model.training and short.model.training.exhausted
     assert short.vocab_size == 3
@@ -299,7 +293,7 @@ def test_exhaustion_is_recorded() -> None:
 
 def test_min_count_drops_rare_pre_tokens() -> None:
     for pattern in ("whitespace", r"regex:\S+"):
-        tokenizer = Tokenizer.train_on_counts(
+        tokenizer = Tokenizer.train(
             {"ab": 1, "cd": 2},
             recipe=replace(recipe("none", "count", "first-seen"), pre_tokenizers=pattern),
             vocab_size=10,

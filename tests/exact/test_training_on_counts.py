@@ -10,8 +10,16 @@ from hypothesis import strategies as st
 
 from tests.exact.training_options import WORDS, document
 from tokctl import TokctlError, training
+from tokctl.model import Model, Recipe
 from tokctl.model.presets import BPE, WORD
-from tokctl.training import Options, train_on_counts
+from tokctl.sources import Document, documents
+from tokctl.training import TrainOptions, train_on_counts
+
+
+def train_on_counts_file(source: Path | Document, recipe: Recipe, options: TrainOptions) -> Model:
+    """Train as `tokctl train --word-counts` does."""
+    document = source if isinstance(source, Document) else documents([source])[0]
+    return training.fill(*training.count_lines(document, recipe, options), recipe, options)
 
 
 @given(
@@ -22,7 +30,7 @@ from tokctl.training import Options, train_on_counts
 def test_counts_are_written_and_read(words: dict[str, int]) -> None:
     lines = training.counts_to_lines(words)
     assert lines.count(b"\n") == len(words) == lines.count(b"\t")
-    options = Options(vocab_size=300)
+    options = TrainOptions(vocab_size=300)
     counts, read = training.count_lines(document("counts", lines), WORDS, options)
     assert [(w.decode(), n) for w, n in counts.items()] == list(words.items())
     assert counts.to_lines() == lines and read.bytes == len(lines)
@@ -31,12 +39,12 @@ def test_counts_are_written_and_read(words: dict[str, int]) -> None:
 def test_a_file_of_counts_trains_as_its_words_do(tmp_path: Path) -> None:
     path = tmp_path / "counts.tsv"
     path.write_bytes(b"low\t2\nlower\t2\r\nlow\t3\nnever\t0\nrare\t1")
-    options = Options(vocab_size=12, min_count=2)
-    model = training.train_on_counts_file(path, WORDS, options)
+    options = TrainOptions(vocab_size=12, min_count=2)
+    model = train_on_counts_file(path, WORDS, options)
     expected = train_on_counts({"low": 5, "lower": 2}, WORDS, options)
     assert (model.tokens, model.merges) == (expected.tokens, expected.merges)
-    raw = training.train_on_counts_file(
-        document("raw", b"\xff\xfe\t3\n\\n\t1\n"), BPE, Options(vocab_size=257)
+    raw = train_on_counts_file(
+        document("raw", b"\xff\xfe\t3\n\\n\t1\n"), BPE, TrainOptions(vocab_size=257)
     )
     assert raw.tokens[-1] == b"\xff\xfe"
 
@@ -60,21 +68,21 @@ def test_a_bad_line_is_named(line: bytes, what: str, tmp_path: Path) -> None:
     path = tmp_path / "counts.tsv"
     path.write_bytes(b"ok\t1\n" + line + b"\nok\t2\n")
     with pytest.raises(TokctlError, match=what) as caught:
-        training.train_on_counts_file(path, WORDS, Options(vocab_size=12))
+        train_on_counts_file(path, WORDS, TrainOptions(vocab_size=12))
     assert caught.value.message.startswith(f"{path}: line 2: ") and caught.value.hint
 
 
 def test_counts_that_are_too_large_or_have_texts_options() -> None:
     twice = document("counts", b"a\t9223372036854775807\na\t1\n")
     with pytest.raises(TokctlError, match="2\\^63 or more"):
-        training.train_on_counts_file(twice, WORDS, Options(vocab_size=12))
+        train_on_counts_file(twice, WORDS, TrainOptions(vocab_size=12))
     many = dict.fromkeys(("a", "b", "c"), 2**63 - 1)
     with pytest.raises(TokctlError, match="and counts have 64 bits"):
-        train_on_counts(many, WORD, Options(vocab_size=12))
+        train_on_counts(many, WORD, TrainOptions(vocab_size=12))
     for option in ({"sample": 0.5}, {"weights": {"counts": 2}}):
         with pytest.raises(TokctlError, match="are for texts"):
-            train_on_counts({"a": 1}, WORDS, Options(vocab_size=12, **option))  # type: ignore[arg-type]
+            train_on_counts({"a": 1}, WORDS, TrainOptions(vocab_size=12, **option))  # type: ignore[arg-type]
     for times in (-1, 1.5, 2**63, True):
         with pytest.raises(TokctlError, match="can't have the count") as caught:
-            train_on_counts({"a": times}, WORDS, Options(vocab_size=12))  # type: ignore[dict-item]
+            train_on_counts({"a": times}, WORDS, TrainOptions(vocab_size=12))  # type: ignore[dict-item]
         assert caught.value.hint

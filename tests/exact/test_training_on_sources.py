@@ -17,7 +17,7 @@ from tests.exact.spilled import BYTES, RECIPES, archive, counted, document, reco
 from tokctl import TokctlError, Tokenizer, training
 from tokctl.model.presets import BPE_CHARACTERS
 from tokctl.sources import Batch, Records, Source
-from tokctl.training import Options, counts
+from tokctl.training import TrainOptions, counts
 
 
 def test_no_pre_token_crosses_the_end_of_a_document() -> None:
@@ -114,7 +114,7 @@ def test_the_digest_is_that_of_the_texts() -> None:
 def test_text_that_is_not_utf8_is_named_by_its_row() -> None:
     def trained(errors: str, given_texts: list[bytes], times: list[int] | None = None) -> Any:
         source = records("table", given_texts, times, 2)._replace(unit="row")
-        return training.count([source], BPE_CHARACTERS, Options(vocab_size=9, errors=errors))
+        return training.count([source], BPE_CHARACTERS, TrainOptions(vocab_size=9, errors=errors))
 
     with pytest.raises(TokctlError, match=r"table: row 3: line 1, byte 1 is not UTF-8"):
         trained("strict", [b"a", b"b", b"a\xff"])
@@ -145,7 +145,7 @@ def test_progress_goes_by_what_lies_on_disk() -> None:
     def progress(phase: str, done: int, total: int | None) -> None:
         seen.append((phase, done, total))
 
-    options = Options(vocab_size=300)
+    options = TrainOptions(vocab_size=300)
     training.count([source("document", 20), source("records", 20)], BYTES, options, progress)
     assert seen == [("count", n, 40) for n in range(5, 45, 5)]
     seen.clear()

@@ -31,7 +31,7 @@ from tokctl.model import TIE_BREAKS, TrainingRecord
 from tokctl.model.byte_level import spell
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.model.presets import BPE, CHAR, UNIGRAM, WORD
-from tokctl.training import Options, Timing, train_on_counts
+from tokctl.training import Timing, TrainOptions, train_on_counts
 
 # -- the alphabet ---------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ def test_a_limited_alphabet_equals_twin(
         model = train_on_counts(
             words,
             recipe(marker, ties, score),
-            Options(
+            TrainOptions(
                 vocab_size=vocab_size,
                 coverage=limits["coverage"],
                 alphabet_limit=limits["limit"],
@@ -105,7 +105,7 @@ def test_limit_alphabet_keeps_hugging_faces_characters() -> None:
     peer.train_from_iterator([" ".join([word] * times) for word, times in words.items()], trainer)
     theirs = sorted(token for token in peer.get_vocab() if len(token) == 1)
     ours = train_on_counts(
-        words, recipe("none"), Options(vocab_size=3, alphabet_limit=3, initial_alphabet="z")
+        words, recipe("none"), TrainOptions(vocab_size=3, alphabet_limit=3, initial_alphabet="z")
     )
     assert [token.decode() for token in ours.tokens] == theirs == ["a", "b", "z"]
 
@@ -115,7 +115,7 @@ def test_limits_are_refused_where_they_mean_nothing() -> None:
     for wrong, what in ((BPE, "all 256 bytes"), (WORD, "whole pre-t"), (graphemes, "whole pre-t")):
         for option in ({"coverage": 0.9}, {"alphabet_limit": 3}, {"initial_alphabet": "a"}):
             with pytest.raises(TokctlError, match=what) as caught:
-                train_on_counts({"ab": 1}, wrong, Options(vocab_size=300, **option))  # type: ignore[arg-type]
+                train_on_counts({"ab": 1}, wrong, TrainOptions(vocab_size=300, **option))  # type: ignore[arg-type]
             assert caught.value.hint
 
 
@@ -133,16 +133,16 @@ def test_limits_are_refused_where_they_mean_nothing() -> None:
 )
 def test_options_that_can_not_be(option: str, value: object) -> None:
     with pytest.raises(TokctlError, match=r"invalid value|can't") as caught:
-        Options(vocab_size=300, **{option: value})  # type: ignore[arg-type]
+        TrainOptions(vocab_size=300, **{option: value})  # type: ignore[arg-type]
     assert caught.value.hint
 
 
 def test_the_longest_piece_of_a_unigram_model() -> None:
     words = {"▁" + "ab" * 200: 3, "▁a": 2}
-    model = train_on_counts(words, UNIGRAM, Options(vocab_size=20, max_token_length=255))
+    model = train_on_counts(words, UNIGRAM, TrainOptions(vocab_size=20, max_token_length=255))
     assert max(len(token.decode()) for token in model.tokens) <= 255
     for longest in (256, 2**32, 2**63 - 1):
-        options = Options(vocab_size=20, max_token_length=longest)
+        options = TrainOptions(vocab_size=20, max_token_length=longest)
         with pytest.raises(
             TokctlError, match=f"invalid value {longest} for .* of unigram"
         ) as caught:
@@ -172,7 +172,7 @@ def test_weighted_counts_equal_the_definition(
             expected[word] = expected.get(word, Fraction(0)) + weight
     documents = [document(str(n), " ".join(words).encode()) for n, words in enumerate(texts)]
     for model_of in (WORDS, replace(WORDS, pre_tokenizers=PRE_TOKENIZERS.steps(r"regex:\w+"))):
-        options = Options(vocab_size=300, weights=named, min_count=least)
+        options = TrainOptions(vocab_size=300, weights=named, min_count=least)
         counts, read = training.count(documents, model_of, options)
         found = {w.decode(): Fraction(times, read.scale) for w, times in counts.items()}
         found.pop(" ", None)
@@ -185,7 +185,7 @@ def test_weighted_counts_equal_the_definition(
 
 def test_thresholds_are_those_of_the_weighted_counts() -> None:
     texts = [document("half", b"ab ab ab"), document("one", b"cd")]
-    options = Options(vocab_size=20, weights={"half": 0.5}, min_frequency=2)
+    options = TrainOptions(vocab_size=20, weights={"half": 0.5}, min_frequency=2)
     # ab: 1.5, cd: 1.
     model = training.train(texts, WORDS, options)
     assert model.merges == []
@@ -209,14 +209,14 @@ def test_weights_that_can_not_be() -> None:
         ({"a": 2**62, "b": 2**62}, "2\\^63 or more"),
     ):
         with pytest.raises(TokctlError, match=what) as caught:
-            training.train(text, WORDS, Options(vocab_size=20, weights=weights))  # type: ignore[arg-type]
+            training.train(text, WORDS, TrainOptions(vocab_size=20, weights=weights))  # type: ignore[arg-type]
         assert caught.value.hint, what
 
 
 def test_a_weight_names_a_file_as_its_path_is_written(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("ab ab")
     weights = {f"{tmp_path}/./a.txt": 3}
-    model = training.train([tmp_path / "a.txt"], WORDS, Options(vocab_size=9, weights=weights))
+    model = training.train([tmp_path / "a.txt"], WORDS, TrainOptions(vocab_size=9, weights=weights))
     assert model.merges[0].count == 6
 
 
@@ -246,14 +246,16 @@ def test_a_sample_does_not_depend_on_threads_and_is_recorded(sample: str) -> Non
         training.train(
             [document("a", text, block)],
             BPE,
-            Options(vocab_size=300, sample=0.4, seed=3, threads=threads),
+            TrainOptions(vocab_size=300, sample=0.4, seed=3, threads=threads),
         )
         for block, threads in ((1000, 1), (77, 2), (len(text), 3))
     ]
     assert models[0] == models[1] == models[2]
     record = models[0].training
     assert record and (record.sample, record.seed) == (0.4, 3) and record.bytes == len(text)
-    other = training.train([document("a", text)], BPE, Options(vocab_size=300, sample=0.4, seed=4))
+    other = training.train(
+        [document("a", text)], BPE, TrainOptions(vocab_size=300, sample=0.4, seed=4)
+    )
     assert other.merges != models[0].merges
 
 
@@ -262,14 +264,14 @@ def test_a_sample_does_not_depend_on_threads_and_is_recorded(sample: str) -> Non
 
 def test_a_record_is_read_as_it_was_written() -> None:
     texts = [document("a", b"ab ab cd\nef\n"), document("b", b"ab\n")]
-    options = Options(
+    options = TrainOptions(
         vocab_size=20, coverage=0.9, alphabet_limit=5, initial_alphabet="z", sample=0.9, seed=5
     )
     record = training.train(texts, WORDS, replace(options, weights={"b": 0.5})).training
     assert record and TrainingRecord.from_dict(record.to_dict()) == record
     lists = {"weights": ["1", "1/2"], "initial_tokens": []}
     assert TrainingRecord.from_dict(asdict(record) | lists) == record
-    plain = training.train(texts, WORDS, Options(vocab_size=20)).training
+    plain = training.train(texts, WORDS, TrainOptions(vocab_size=20)).training
     assert plain and "sample" not in plain.to_dict() and plain.to_dict()["max_token_length"] is None
     for name, wrong in (
         ("weights", "x"),
@@ -290,14 +292,12 @@ def test_a_record_is_read_as_it_was_written() -> None:
 
 
 def test_timing_has_the_phases(tmp_path: Path) -> None:
-    path = tmp_path / "counts.tsv"
-    path.write_text("ab\t3\n")
+    path = tmp_path / "text.txt"
+    path.write_text("ab ab")
     timing = Timing()
     told: list[tuple[str, int, int | None]] = []
-    training.train_on_counts_file(
-        path, BPE, Options(vocab_size=257), lambda *now: told.append(now), timing
-    )
-    assert set(timing.seconds) == {"count", "merge"} and told[0] == ("count", 5, 5)
+    training.train([path], BPE, TrainOptions(vocab_size=257), lambda *now: told.append(now), timing)
+    assert set(timing.seconds) == {"count", "merge"} and told[-1] == ("count", 5, 5)
 
 
 # -- a text that is not split ---------------------------------------------------------
@@ -308,7 +308,9 @@ def test_timing_has_the_phases(tmp_path: Path) -> None:
 def test_an_unsplit_text_equals_twin(ties: str, text: str, vocab_size: int) -> None:
     """Byte-level BPE over the whole text as one pre-token."""
     made = replace(BPE, pre_tokenizers=(), tie_break=ties)
-    model = training.train([document("text", text.encode())], made, Options(vocab_size=vocab_size))
+    model = training.train(
+        [document("text", text.encode())], made, TrainOptions(vocab_size=vocab_size)
+    )
     expected = twin.train(
         {spell(text.encode()): 1},
         vocab_size=vocab_size,

@@ -12,7 +12,7 @@ from tests.exact.training_options import tied_words
 from tests.twins import options as twins
 from tokctl import TokctlError
 from tokctl.model.presets import CHAR, WORD
-from tokctl.training import Options, train_on_counts
+from tokctl.training import TrainOptions, train_on_counts
 
 
 @given(
@@ -24,7 +24,7 @@ def test_a_word_model_equals_the_definition(
     words: dict[str, int], vocab_size: int, least: int
 ) -> None:
     words["[UNK]"] = 9  # Text is text: it makes no token.
-    model = train_on_counts(words, WORD, Options(vocab_size=vocab_size, min_frequency=least))
+    model = train_on_counts(words, WORD, TrainOptions(vocab_size=vocab_size, min_frequency=least))
     del words["[UNK]"]
     enough = {word: times for word, times in words.items() if times >= least}
     best = twins.most_frequent(enough, vocab_size - 1)
@@ -41,7 +41,7 @@ def test_a_word_model_equals_the_definition(
 def test_a_character_model_equals_the_definition(
     words: dict[str, int], vocab_size: int, initial: str
 ) -> None:
-    options = Options(vocab_size=vocab_size, initial_alphabet=initial)
+    options = TrainOptions(vocab_size=vocab_size, initial_alphabet=initial)
     model = train_on_counts(words, CHAR, options)
     counts = twins.character_counts(words)
     for character in initial:
@@ -57,14 +57,14 @@ def test_a_character_model_equals_the_definition(
 
 def test_character_models_are_limited_and_say_the_least() -> None:
     words = {"aab": 2, "c": 1}
-    model = train_on_counts(words, CHAR, Options(vocab_size=9, coverage=0.8))
+    model = train_on_counts(words, CHAR, TrainOptions(vocab_size=9, coverage=0.8))
     assert model.tokens == [b"[UNK]", b"a", b"b"]
     with pytest.raises(TokctlError, match="need 3") as caught:
-        train_on_counts(words, CHAR, Options(vocab_size=2, initial_alphabet="yz"))
+        train_on_counts(words, CHAR, TrainOptions(vocab_size=2, initial_alphabet="yz"))
     assert caught.value.hint == "ask for 3 or more: --vocab 3"
     special = replace(CHAR, special_tokens=("[UNK]", "b"))
     with pytest.raises(TokctlError, match='spelled like "b"'):
-        train_on_counts(words, special, Options(vocab_size=9))
+        train_on_counts(words, special, TrainOptions(vocab_size=9))
 
 
 def test_words_equal_hugging_faces_where_no_tie_decides() -> None:
@@ -80,6 +80,8 @@ def test_words_equal_hugging_faces_where_no_tie_decides() -> None:
             show_progress=False,
         )
         peer.train_from_iterator([" ".join([w] * n) for w, n in words.items()], trainer)
-        ours = train_on_counts(words, WORD, Options(vocab_size=size, min_frequency=max(1, least)))
+        ours = train_on_counts(
+            words, WORD, TrainOptions(vocab_size=size, min_frequency=max(1, least))
+        )
         theirs = sorted(peer.get_vocab(), key=peer.get_vocab().__getitem__)
         assert [token.decode() for token in ours.tokens] == theirs

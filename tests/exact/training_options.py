@@ -13,7 +13,7 @@ from tokctl.model import TIE_BREAKS, Marker, Model, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.model.presets import BPE_CHARACTERS
 from tokctl.sources import Document
-from tokctl.training import Options
+from tokctl.training import TrainOptions
 
 MARKERS = {
     "none": Marker(),
@@ -67,5 +67,5 @@ def document(name: str, text: bytes, block: int = 5) -> Document:
 
 
 def counted(model_of: Recipe, texts: list[Document], **options: Any) -> dict[str, int]:
-    counts, _ = training.count(texts, model_of, Options(vocab_size=300, **options))
+    counts, _ = training.count(texts, model_of, TrainOptions(vocab_size=300, **options))
     return {word.decode(): times for word, times in counts.items()}

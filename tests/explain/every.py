@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 from tests.metrics.models import document
-from tokctl import Tokenizer
+from tokctl import ParityOptions, Tokenizer
 from tokctl.model import Model, Recipe
 from tokctl.model.parts import AddedToken
 from tokctl.model.presets import BPE, BPE_CHARACTERS, DEFAULTS, PRESETS, UNIGRAM
@@ -57,7 +57,7 @@ def model(name: str) -> Tokenizer:
         return Tokenizer(replace(model("bert").model, merges=[], training=None))
     if name == "languages":
         texts = {"one": document(TEXT), "two": document("nieder niedriger neu weit lang länger")}
-        return Tokenizer.train_by_language(texts, vocab_size=300, global_merges=9)
+        return Tokenizer.train(texts, vocab_size=300, parity=ParityOptions(global_merges=9))
     byte_level = Tokenizer.train([document(TEXT)], vocab_size=290, recipe=BPE).model
     tokens = [*byte_level.tokens, b"<x>", b"New", b"<end>"]
     added = (

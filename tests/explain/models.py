@@ -57,7 +57,7 @@ def model(name: str) -> Tokenizer:
     counts: dict[str, int] = {}
     for word in TEXT.split():
         counts[word] = counts.get(word, 0) + 1
-    return Tokenizer.train_on_counts(counts, vocab_size=size, recipe=recipe)
+    return Tokenizer.train(counts, vocab_size=size, recipe=recipe)
 
 
 def slow(name: str) -> twin.Training:
@@ -77,7 +77,7 @@ def slow(name: str) -> twin.Training:
 def toy(recipe: Recipe, vocab_size: int) -> Tokenizer:
     """A model of the notebooks' toy document."""
     counts = {"low": 5, "lower": 2, "newest": 6, "widest": 3, "longer": 1}
-    return Tokenizer.train_on_counts(counts, vocab_size=vocab_size, recipe=recipe)
+    return Tokenizer.train(counts, vocab_size=vocab_size, recipe=recipe)
 
 
 def documents() -> dict[str, Any]:

@@ -58,9 +58,7 @@ def test_texts_of_bytes_and_of_words() -> None:
 
 
 def test_a_star_that_is_a_token_is_that_token() -> None:
-    tokenizer = Tokenizer.train_on_counts(
-        {"a*": 5, "ab": 3}, vocab_size=6, recipe=models.CHARACTERS
-    )
+    tokenizer = Tokenizer.train({"a*": 5, "ab": 3}, vocab_size=6, recipe=models.CHARACTERS)
     found, wanted = merges_of(tokenizer, "a*")
     assert (wanted.how, wanted.names) == ("is", {"a*"})
     assert [merge.token for merge in found] == ["a*"]

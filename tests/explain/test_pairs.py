@@ -87,7 +87,7 @@ def test_every_pair_of_every_state_is_the_slow_trainers(name: str) -> None:
 
 def test_what_the_training_would_not_merge_comes_last() -> None:
     counts = {"ab": 9, "cde": 5, "fg": 1}
-    tokenizer = Tokenizer.train_on_counts(
+    tokenizer = Tokenizer.train(
         counts,
         vocab_size=20,
         recipe=replace(models.CHARACTERS, special_tokens=("[UNK]", "ab")),

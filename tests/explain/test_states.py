@@ -41,7 +41,7 @@ def test_the_guide_prints_this_final_state(algorithm: str, recipe: Recipe) -> No
     golden = models.documents()["guide_cats"]
     words, facts = golden["words"], golden[algorithm]
     size = facts["vocab_size"] + 1  # the guide has no unknown token
-    tokenizer = Tokenizer.train_on_counts(words, vocab_size=size, recipe=recipe)
+    tokenizer = Tokenizer.train(words, vocab_size=size, recipe=recipe)
     merges = [f"{tokenizer.tokens[m.left]} {tokenizer.tokens[m.right]}" for m in tokenizer.merges]
     assert merges == facts["merges"]
     text = " ".join(word for word, count in words.items() for _ in range(count))

@@ -52,9 +52,7 @@ def test_models_of_the_sample_reach_all_their_tokens(name: str) -> None:
 
 
 def test_what_the_pre_tokenizer_cuts_is_unreachable() -> None:
-    tokenizer = Tokenizer.train_on_counts(
-        {"new york": 3, "new": 1}, vocab_size=60, recipe=models.CHARACTERS
-    )
+    tokenizer = Tokenizer.train({"new york": 3, "new": 1}, vocab_size=60, recipe=models.CHARACTERS)
     found = unreachable(tokenizer).unreachable
     assert "new york" in found
     assert "new" not in found
@@ -63,14 +61,14 @@ def test_what_the_pre_tokenizer_cuts_is_unreachable() -> None:
 
 def test_a_part_of_a_contraction_is_unreachable() -> None:
     # GPT-2's pattern gives 'll as a pre-token, which is always merged to the end.
-    tokenizer = Tokenizer.train_on_counts({"'ll": 5}, vocab_size=259, recipe=models.BYTES)
+    tokenizer = Tokenizer.train({"'ll": 5}, vocab_size=259, recipe=models.BYTES)
     assert tokenizer.tokens[-2:] == ["'l", "'ll"]
     assert unreachable(tokenizer).unreachable == ("'l",)
 
 
 def test_a_regex_recipe_is_tried_too() -> None:
     recipe = replace(models.CHARACTERS, pre_tokenizers=r"regex:\w")
-    tokenizer = Tokenizer.train_on_counts({"ab": 3}, vocab_size=4, recipe=recipe)
+    tokenizer = Tokenizer.train({"ab": 3}, vocab_size=4, recipe=recipe)
     assert unreachable(tokenizer).unreachable == ("ab",)
 
 

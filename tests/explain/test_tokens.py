@@ -70,7 +70,7 @@ def test_ids_spellings_and_texts() -> None:
 
 def test_a_tree_of_a_thousand_levels() -> None:
     word = "".join(map(chr, range(0x4E00, 0x4E00 + 1500)))
-    tokenizer = Tokenizer.train_on_counts({word: 1}, vocab_size=5000, recipe=models.CHARACTERS)
+    tokenizer = Tokenizer.train({word: 1}, vocab_size=5000, recipe=models.CHARACTERS)
     found = tokenizer.token_history(word)
     assert max(depth for depth, _ in found.tree.walk()) == 1499
     assert len(found.merges) == 1499

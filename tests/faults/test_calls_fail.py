@@ -161,7 +161,7 @@ def caller(tmp_path_factory: pytest.TempPathFactory, sample: str) -> Iterator[Ca
     lines = sample.splitlines(keepends=True)
     for which, text in (("old", "".join(lines[:40])), ("new", "".join(lines[20:80]))):
         (folder / f"{which}.txt").write_text(text, encoding="utf-8")
-        made = Tokenizer.train_on_counts(dict.fromkeys(text.split(), 1), vocab_size=300)
+        made = Tokenizer.train(dict.fromkeys(text.split(), 1), vocab_size=300)
         made.save(folder / f"{which}.json")
     (folder / "ids.txt").write_text("290 291 292 293\n" * 30)
     with calling(folder) as caller:

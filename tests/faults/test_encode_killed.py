@@ -27,9 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, sample: str) -> Path:
     """A model, and three sources: a plain text, JSON Lines, and a compressed text."""
     folder = tmp_path_factory.mktemp("killed")
     lines = sample.splitlines(keepends=True)
-    Tokenizer.train_on_counts(dict.fromkeys(sample.split(), 1), vocab_size=600).save(
-        folder / "model.json"
-    )
+    Tokenizer.train(dict.fromkeys(sample.split(), 1), vocab_size=600).save(folder / "model.json")
     (folder / "plain.txt").write_text(sample * 2, encoding="utf-8")
     records = [json.dumps({"text": "".join(lines[at : at + 3])}) for at in range(0, len(lines), 3)]
     (folder / "records.jsonl").write_text("\n".join(records) + "\n", encoding="utf-8")

@@ -104,7 +104,7 @@ def test_memory_that_ends_as_the_process_does(arguments: tuple[str, ...], code: 
 def bomb(tmp_path: Path, family: str, steps: int) -> Path:
     """A model of some kB whose steps each make ten thousand of one `a`."""
     path = tmp_path / "bomb.json"
-    Tokenizer.train_on_counts({"a": 3, "aaaa": 2}, vocab_size=257, recipe=preset("gpt2")).save(path)
+    Tokenizer.train({"a": 3, "aaaa": 2}, vocab_size=257, recipe=preset("gpt2")).save(path)
     model = json.loads(path.read_text(encoding="utf-8"))
     step = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 10_000}
     model["model"].pop("tokctl", None)  # else it would be damaged

@@ -40,9 +40,7 @@ echo "code $?"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, sample: str) -> Path:
     folder = tmp_path_factory.mktemp("disks")
-    Tokenizer.train_on_counts(dict.fromkeys(sample.split(), 1), vocab_size=600).save(
-        folder / "model.json"
-    )
+    Tokenizer.train(dict.fromkeys(sample.split(), 1), vocab_size=600).save(folder / "model.json")
     (folder / "text.txt").write_text(sample, encoding="utf-8")
     return folder
 

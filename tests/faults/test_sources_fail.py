@@ -21,7 +21,7 @@ from tokctl.sources import blocks
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    Tokenizer.train_on_counts({"low": 3, "lower": 2}, vocab_size=260).save("model.json")
+    Tokenizer.train({"low": 3, "lower": 2}, vocab_size=260).save("model.json")
     Path("text.txt").write_bytes(b"low lower lowest\n" * 1000)
     return tmp_path
 

@@ -26,7 +26,7 @@ def tokens() -> list[bytes]:
         "x \n \n  ": 30,
     }
     texts |= {"a|b+a": 30}
-    trained = Tokenizer.train_on_counts(texts, vocab_size=3000, recipe=preset("gpt2"))
+    trained = Tokenizer.train(texts, vocab_size=3000, recipe=preset("gpt2"))
     found = [token for token in trained.model.tokens if token not in (b"<|endoftext|>",)]
     assert found[:256] == IN_ID_ORDER
     return [*BYTES, *found[256:]]

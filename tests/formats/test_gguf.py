@@ -429,7 +429,7 @@ def test_longest_tokens_first_within_bounds() -> None:
 
 
 def test_wordpiece_of_our_own() -> None:
-    ours = Tokenizer.train_on_counts(
+    ours = Tokenizer.train(
         {word: 3 for text in sentences() for word in text.split()},
         vocab_size=60,
         recipe=preset("bert"),

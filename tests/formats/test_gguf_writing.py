@@ -65,7 +65,7 @@ def trained(
         recipe = replace(recipe, pre_tokenizers=splitting.split(","))
     words = {word: 5 for text in sentences() for word in text.split()}
     words |= dict.fromkeys(SHOWING, 50) if recipe.is_byte_level else dict.fromkeys(SHOWING[3:], 50)
-    return Tokenizer.train_on_counts(words, vocab_size=500, recipe=recipe)
+    return Tokenizer.train(words, vocab_size=500, recipe=recipe)
 
 
 @lru_cache(maxsize=1)
@@ -286,7 +286,7 @@ def test_pieces_that_are_found_before_all_else() -> None:
 
 def test_an_ordinary_token_that_is_spelled_as_an_end() -> None:
     words = {"</s>": 50, "low": 3}
-    ours = Tokenizer.train_on_counts(words, vocab_size=270, recipe=preset("gpt2"))
+    ours = Tokenizer.train(words, vocab_size=270, recipe=preset("gpt2"))
     assert "that '</s>' is an ordinary token" in lost(ours.model)
     assert "</s>" in ours.tokens and "</s>" not in ours.special_ids
 

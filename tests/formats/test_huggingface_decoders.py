@@ -46,7 +46,7 @@ def test_decoders_of_bytes() -> None:
     assert obstacle(recipe) is None
     for decoder in ("fuse", "strip", "replace:a=>b", "ctc"):
         assert "bytes as they are spelled" in str(obstacle(replace(recipe, decoders=(decoder,))))
-    made = Tokenizer.train_on_counts({"low": 5, " é": 3}, recipe=preset("gpt2"), vocab_size=262)
+    made = Tokenizer.train({"low": 5, " é": 3}, recipe=preset("gpt2"), vocab_size=262)
     document = json.loads(formats.serialize(made.model))
     del document["model"]["tokctl"]
     for decoder in (
@@ -64,7 +64,7 @@ def test_decoders_of_bytes() -> None:
 @pytest.mark.parametrize("decoders", ["byte-level", "byte-level,fuse", "byte-level,replace:é=>e"])
 def test_byte_level_decoders_are_the_same_there(decoders: str) -> None:
     recipe = replace(preset("gpt2"), decoders=DECODERS.parse_list(decoders))
-    made = Tokenizer.train_on_counts({"low": 5, " é": 3}, recipe=recipe, vocab_size=262)
+    made = Tokenizer.train({"low": 5, " é": 3}, recipe=recipe, vocab_size=262)
     theirs = hf.Tokenizer.from_str(formats.serialize(made.model).decode())
     for text in ("low é", " é日本", ""):
         ids = made.encode_ids(text)

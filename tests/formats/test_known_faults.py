@@ -25,7 +25,7 @@ COUNTS = {b"low": 5, b" lower": 4, b" newest": 6, "né".encode(): 3, b"\0": 9, b
 def trained(vocab_size: int = 280) -> Tokenizer:
     """Byte-level BPE with tokens that hold NUL, and halves of characters."""
     recipe = replace(preset("gpt2"), special_tokens=("<|end|>",), post_processors=())
-    return Tokenizer.train_on_counts(COUNTS, vocab_size=vocab_size, recipe=recipe)
+    return Tokenizer.train(COUNTS, vocab_size=vocab_size, recipe=recipe)
 
 
 def everywhere(tokenizer: Tokenizer, folder: Path) -> dict[str, Tokenizer]:
@@ -209,7 +209,7 @@ def test_special_tokens_that_take_spaces_along(tmp_path: Path) -> None:
 def test_tokens_that_are_no_utf_8(tmp_path: Path) -> None:
     """Halves of characters come through every format, and are shown, not replaced, in JSON."""
     half = "é".encode()[1:] + "ê".encode()[:1]
-    ours = Tokenizer.train_on_counts({"éê".encode(): 1, half: 99}, vocab_size=257)
+    ours = Tokenizer.train({"éê".encode(): 1, half: 99}, vocab_size=257)
     assert ours.model.tokens[256] == half
     for tokenizer in (ours, *everywhere(ours, tmp_path).values()):
         ids = tokenizer.encode_ids("éê")

@@ -69,19 +69,19 @@ def test_a_token_that_later_ones_make() -> None:
 )
 def test_merges_as_ranks(counts: dict[str, int], texts: list[str], scored: bool) -> None:
     """What training learns is the same by ranks, wherever `by_ranks` does not refuse."""
-    ours = Tokenizer.train_on_counts(counts, vocab_size=300)
+    ours = Tokenizer.train(counts, vocab_size=300)
     again = Tokenizer(merging.by_ranks(ours.model, scored=scored))
     for text in [*texts, *counts]:
         assert again.encode_ids(text) == ours.encode_ids(text)
 
 
 def test_what_ranks_would_do_otherwise_is_refused() -> None:
-    ours = Tokenizer.train_on_counts({"ab": 2, "abc": 3}, vocab_size=259).model
+    ours = Tokenizer.train({"ab": 2, "abc": 3}, vocab_size=259).model
     assert ours.spelled[-2:] == ["ab", "abc"]
     turned = replace(ours, merges=ours.merges[:1])
     with pytest.raises(UnsupportedByFormat, match="by ranks 'ab' and 'c' make 'abc'"):
         merging.by_ranks(turned, scored=False)
-    late = Tokenizer.train_on_counts({"ab": 2, "cd": 3}, vocab_size=259).model
+    late = Tokenizer.train({"ab": 2, "cd": 3}, vocab_size=259).model
     turned = replace(late, merges=late.merges[::-1])
     with pytest.raises(UnsupportedByFormat, match="merge 1 makes 'ab'"):
         merging.by_ranks(turned, scored=False)
@@ -90,7 +90,7 @@ def test_what_ranks_would_do_otherwise_is_refused() -> None:
 
 def test_merges_of_special_tokens_are_refused() -> None:
     """Merges make a special token of ordinary text, too; ranks never do."""
-    ours = Tokenizer.train_on_counts({"ab": 2}, vocab_size=258).model
+    ours = Tokenizer.train({"ab": 2}, vocab_size=258).model
     at = ours.tokens.index(b"ab")
     recipe = ours.recipe.with_special_tokens(["ab"])
     special = replace(ours, recipe=recipe, added_tokens=(*ours.added, AddedToken("ab", at)))
@@ -126,7 +126,7 @@ def test_cl100k_loads_in_hugging_face() -> None:
 
 def test_a_merge_of_a_special_token_that_is_not_spelled_in_stand_ins() -> None:
     """A byte-level file spells the special token ` x` as it is, and the merge makes `Ġx`."""
-    ours = Tokenizer.train_on_counts({" x": 2}, vocab_size=258).model
+    ours = Tokenizer.train({" x": 2}, vocab_size=258).model
     at = ours.tokens.index(b" x")
     recipe = ours.recipe.with_special_tokens([" x"])
     special = replace(ours, recipe=recipe, added_tokens=(*ours.added, AddedToken(" x", at)))
@@ -138,7 +138,7 @@ def test_a_merge_of_a_special_token_that_is_not_spelled_in_stand_ins() -> None:
 
 def test_a_merge_of_a_special_token_behind_all_others() -> None:
     """It stands in the model's own vocabulary, as the merge needs it."""
-    ours = Tokenizer.train_on_counts({"ab": 2}, vocab_size=258).model
+    ours = Tokenizer.train({"ab": 2}, vocab_size=258).model
     at = ours.tokens.index(b"ab")
     assert at == len(ours.tokens) - 1
     recipe = ours.recipe.with_special_tokens(["ab"])

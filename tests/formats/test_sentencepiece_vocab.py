@@ -109,7 +109,7 @@ def test_without_an_unknown_piece(tmp_path: Path) -> None:
 
 
 def test_lossy_models_are_written_all_the_same() -> None:
-    model = Tokenizer.train_on_counts({"ab": 2, "c": 1}, algorithm="char", vocab_size=9).model
+    model = Tokenizer.train({"ab": 2, "c": 1}, algorithm="char", vocab_size=9).model
     assert "that its unknown piece is called '[UNK]': it is <unk> there" in lost(model)
     data = formats.write(model, "sentencepiece-vocab")[""]
     assert data.splitlines()[0] == b"<unk>\t0"

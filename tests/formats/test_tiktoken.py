@@ -124,7 +124,7 @@ def test_gpt2_is_a_pre_tokenizer() -> None:
 
 
 def test_a_pattern_beside_what_the_file_beside_says(tmp_path: Path) -> None:
-    ours = Tokenizer.train_on_counts({"low": 3}, vocab_size=258, recipe=preset("gpt2"))
+    ours = Tokenizer.train({"low": 3}, vocab_size=258, recipe=preset("gpt2"))
     path = tmp_path / "x.tiktoken"
     ours.save(path, "tiktoken")
     again = Tokenizer.load(path, pattern="cl100k")

@@ -119,7 +119,7 @@ def test_what_is_trained_here(splitting: str, tmp_path: Path) -> None:
 def test_the_promise(counts: dict[str, int], splitting: str, some: list[str]) -> None:
     """Without a major loss, every text has the same ids there."""
     recipe = replace(preset("gpt2"), pre_tokenizers=splitting)  # type: ignore[arg-type]
-    ours = Tokenizer.train_on_counts(counts, vocab_size=290, recipe=recipe)
+    ours = Tokenizer.train(counts, vocab_size=290, recipe=recipe)
     if major(ours.model):
         return
     files = formats.write(ours.model, "tiktoken")

@@ -84,7 +84,7 @@ def test_words_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(TokctlError, match=r"2\^63"):
         counts.read(twice)
     with pytest.raises(TokctlError, match="not UTF-8, which this recipe needs"):
-        Tokenizer.train_on_counts({b"\xff": 3}, vocab_size=300, algorithm="wordpiece")
+        Tokenizer.train({b"\xff": 3}, vocab_size=300, algorithm="wordpiece")
 
 
 def test_counting(tmp_path: Path) -> None:
@@ -127,10 +127,10 @@ def test_a_model_that_counted(name: str, tmp_path: Path) -> None:
 
 def test_what_was_counted_trains_the_same_words(tmp_path: Path) -> None:
     table = {"the": 9, "sea": 4, "a": 4, "far": 1}
-    ours = Tokenizer.train_on_counts(table, vocab_size=100, algorithm="word")
+    ours = Tokenizer.train(table, vocab_size=100, algorithm="word")
     path = tmp_path / "words.tsv"
     ours.save(path, "word-counts", lossy=True)
-    again = Tokenizer.train_on_counts(counts.read(path), vocab_size=100, algorithm="word")
+    again = Tokenizer.train(counts.read(path), vocab_size=100, algorithm="word")
     assert (again.tokens, again.model.counts) == (ours.tokens, ours.model.counts)
 
 

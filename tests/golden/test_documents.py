@@ -42,7 +42,7 @@ def train_on_words(text: str, recipe: Recipe, vocab_size: int) -> Tokenizer:
     words: dict[str, int] = {}
     for word in text.split():
         words[word] = words.get(word, 0) + 1
-    return Tokenizer.train_on_counts(words, recipe=recipe, vocab_size=vocab_size)
+    return Tokenizer.train(words, recipe=recipe, vocab_size=vocab_size)
 
 
 def spread(words: dict[str, int]) -> str:
@@ -144,9 +144,7 @@ def test_treasure_island(documents: dict[str, Any], name: str, kind: str) -> Non
 def test_guide_bpe(documents: dict[str, Any]) -> None:
     told = documents["guide_cats"]
     figures = told["bpe"]
-    tokenizer = Tokenizer.train_on_counts(
-        told["words"], recipe=GUIDE_BPE, vocab_size=figures["vocab_size"]
-    )
+    tokenizer = Tokenizer.train(told["words"], recipe=GUIDE_BPE, vocab_size=figures["vocab_size"])
     assert merges(tokenizer) == figures["merges"]
     assert state(tokenizer, spread(told["words"])) == figures["final_state"]
     for word, tokens in figures["encode"].items():
@@ -158,7 +156,7 @@ def test_guide_bpe(documents: dict[str, Any]) -> None:
 def test_guide_wordpiece(documents: dict[str, Any]) -> None:
     told = documents["guide_cats"]
     figures = told["wordpiece"]
-    tokenizer = Tokenizer.train_on_counts(
+    tokenizer = Tokenizer.train(
         told["words"], recipe=GUIDE_WORDPIECE, vocab_size=figures["vocab_size"]
     )
     assert merges(tokenizer) == figures["merges"]
@@ -172,9 +170,7 @@ def test_slides_bpe(documents: dict[str, Any]) -> None:
     figures = told["bpe"]
     recipe = replace(default_recipe("bpe", characters=True), pre_tokenizers="whitespace")
     # The slides don't count [UNK] among the ten.
-    tokenizer = Tokenizer.train_on_counts(
-        told["words"], recipe=recipe, vocab_size=figures["vocab_size"] + 1
-    )
+    tokenizer = Tokenizer.train(told["words"], recipe=recipe, vocab_size=figures["vocab_size"] + 1)
     assert tokenizer.tokens[1:8] == figures["alphabet"]
     assert merges(tokenizer) == figures["merges"]
     assert [merge.count for merge in tokenizer.merges] == figures["counts_at_merge"]
@@ -185,7 +181,7 @@ def test_slides_bpe(documents: dict[str, Any]) -> None:
 def test_slides_wordpiece(documents: dict[str, Any]) -> None:
     told = documents["slides_hug"]
     figures = told["wordpiece"]
-    tokenizer = Tokenizer.train_on_counts(
+    tokenizer = Tokenizer.train(
         told["words"], recipe=GUIDE_WORDPIECE, vocab_size=len(figures["alphabet"]) + 3
     )
     assert tokenizer.tokens[:7] == figures["alphabet"]
@@ -221,7 +217,7 @@ def pipeline(**parts: Any) -> Tokenizer:
     """A tokenizer of whole pre-tokens that has seen none of the words: every pre-token is an
     unknown token, with its place."""
     recipe = replace(default_recipe("word"), **{"pre_tokenizers": "none", "decoders": (), **parts})
-    return Tokenizer.train_on_counts({"x": 1}, recipe=recipe, vocab_size=2)
+    return Tokenizer.train({"x": 1}, recipe=recipe, vocab_size=2)
 
 
 def test_pre_tokenizers_in_a_pipeline(documents: dict[str, Any]) -> None:

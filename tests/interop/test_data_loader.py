@@ -36,7 +36,7 @@ def padded(rows: list[Any]) -> Any:
 @pytest.mark.parametrize("workers", [0, 2])
 def test_workers_encode(method: str, workers: int) -> None:
     words = {" treasure": 9, " still": 5, " lot": 3}
-    tokenizer = Tokenizer.train_on_counts(words, recipe=preset("gpt2"), vocab_size=280)
+    tokenizer = Tokenizer.train(words, recipe=preset("gpt2"), vocab_size=280)
     wanted = tokenizer.encode_ids(TEXTS, threads=2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

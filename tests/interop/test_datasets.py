@@ -20,7 +20,7 @@ TEXTS = [f"There is still a lot of treasure {number}" for number in range(200)]
 @pytest.fixture
 def tokenizer() -> Tokenizer:
     words = {" treasure": 9, " still": 5, " lot": 3}
-    return Tokenizer.train_on_counts(words, recipe=preset("gpt2"), vocab_size=280)
+    return Tokenizer.train(words, recipe=preset("gpt2"), vocab_size=280)
 
 
 @pytest.mark.parametrize("processes", [None, 2])

@@ -243,7 +243,7 @@ def test_what_a_model_drops_is_unknown() -> None:
     """Losing text is not compression."""
     recipe = default_recipe("bpe", characters=True)
     recipe = replace(recipe, unk_token=None, special_tokens=())
-    keeping = Tokenizer.train_on_counts({"low": 5, "lower": 2}, recipe=recipe, vocab_size=12)
+    keeping = Tokenizer.train({"low": 5, "lower": 2}, recipe=recipe, vocab_size=12)
     dropping = Tokenizer(replace(keeping.model, recipe=replace(keeping.recipe, unknown="drop")))
     text = "low дом low\n".encode()
     assert len(dropping.encode_ids(text)) == 2 < measure(dropping, text, 1).tokens

@@ -109,7 +109,7 @@ def other_models() -> dict[str, Tokenizer]:
         found[name] = Tokenizer.train(texts, vocab_size=5500, recipe=DEFAULTS[name])
     found["removals"] = every.model("boundless with removals")
     by_language = {path.stem: [path] for path in texts}
-    found["parity"] = Tokenizer.train_by_language(by_language, vocab_size=5500)
+    found["parity"] = Tokenizer.train(by_language, vocab_size=5500)
     return found
 
 

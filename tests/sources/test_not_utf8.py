@@ -17,7 +17,7 @@ TEXT = "The lamplighter climbs the hill. " * 20
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("model") / "m.json"
-    Tokenizer.train_on_counts(dict.fromkeys(TEXT.split(), 1), vocab_size=270).save(path)
+    Tokenizer.train(dict.fromkeys(TEXT.split(), 1), vocab_size=270).save(path)
     return path
 
 

@@ -19,9 +19,9 @@ from tokctl.model.presets import PRESETS, default_recipe, preset
 from tokctl.sources import ReadOptions, Source, open_sources
 from tokctl.sources.parts import parts_of
 from tokctl.training import counting
-from tokctl.training.options import Options
+from tokctl.training.options import TrainOptions
 
-OPTIONS = Options(vocab_size=1000)
+OPTIONS = TrainOptions(vocab_size=1000)
 
 #: Characters that decide where a text may be cut, of one to four bytes.
 CHARACTERS = "aab 1!\n\t\r é語́ \U0001f600\u017f"
@@ -32,7 +32,7 @@ RECIPES = {
 }
 
 
-def assert_same(source: Source, recipe: Recipe, size: int, options: Options = OPTIONS) -> int:
+def assert_same(source: Source, recipe: Recipe, size: int, options: TrainOptions = OPTIONS) -> int:
     """Counts the source at once, and in parts of that size; the number of parts."""
     counts, read = counting.count([source], recipe, options)
     together: dict[bytes, int] = {}
@@ -88,7 +88,7 @@ def test_a_text(name: str, tmp_path: Path) -> None:
 )
 def test_any_text(data: bytes, name: str, size: int) -> None:
     recipe = RECIPES[name]
-    options = Options(vocab_size=1000, errors="replace")
+    options = TrainOptions(vocab_size=1000, errors="replace")
     if recipe.traits.learns_superwords or (not recipe.is_byte_level and not _is_utf8(data)):
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -196,4 +196,4 @@ def test_what_has_no_parts() -> None:
     with pytest.raises(TokctlError, match="boundless is trained on one machine"):
         counting.check_parts(default_recipe("boundless"), OPTIONS)
     with pytest.raises(TokctlError, match="a sample is drawn from line to line"):
-        counting.check_parts(default_recipe("bpe"), Options(vocab_size=1000, sample=0.5))
+        counting.check_parts(default_recipe("bpe"), TrainOptions(vocab_size=1000, sample=0.5))

@@ -25,7 +25,7 @@ def trained(name: str, size: int = 300) -> Tokenizer:
     """A model of a preset, trained on words."""
     spelled = ["low", "lower", "newest", "widest", "and", "so", "on", "été"]
     words = {word: 9 - n for n, word in enumerate(spelled)}
-    return Tokenizer.train_on_counts(words, vocab_size=size, recipe=preset(name))
+    return Tokenizer.train(words, vocab_size=size, recipe=preset(name))
 
 
 BYTES = trained("gpt2")

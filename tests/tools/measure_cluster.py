@@ -46,7 +46,7 @@ from tokctl import Tokenizer, idfiles
 from tokctl.extras.ray import Cluster
 from tokctl.model.presets import default_recipe
 from tokctl.sources import open_sources
-from tokctl.training import Options, counting
+from tokctl.training import TrainOptions, counting
 
 FILES = 200
 FILE_SIZE = 5_000_000
@@ -298,7 +298,7 @@ def step_node(texts: Path) -> Iterator[Row]:
 
 def step_workers(texts: Path) -> Iterator[Row]:
     yield "workers", "count", "encode"
-    recipe, options = default_recipe("bpe"), Options(vocab_size=VOCABULARY)
+    recipe, options = default_recipe("bpe"), TrainOptions(vocab_size=VOCABULARY)
     few = sorted(texts.glob("*.txt"))[:4]
     tokenizer = Tokenizer.train(few, vocab_size=VOCABULARY)
 

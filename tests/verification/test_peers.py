@@ -93,7 +93,7 @@ def test_bench_measures_equal_work(lengths: dict[str, Any], tmp_path: Path) -> N
 @pytest.mark.parametrize("name", [*PRESETS])
 def test_lengths_are_lost_where_they_are_not_written(lengths: dict[str, Any], name: str) -> None:
     recipe = preset(name)
-    trained = Tokenizer.train_on_counts({"low": 5, "lower": 2}, vocab_size=600, recipe=recipe)
+    trained = Tokenizer.train({"low": 5, "lower": 2}, vocab_size=600, recipe=recipe)
     model = replace(trained.model, lengths=lengths)
     writable = []
     for form in (one.name for one in formats.FORMATS if one.writes):

@@ -26,7 +26,7 @@ TEXTS = ("low lower newest widest\n東京 low\n\n", "widest", "")
 
 @pytest.fixture
 def model() -> Tokenizer:
-    return Tokenizer.train_on_counts(WORDS, vocab_size=272)
+    return Tokenizer.train(WORDS, vocab_size=272)
 
 
 def document(data: bytes, step: int) -> Document:
@@ -73,7 +73,7 @@ def test_the_same(model: Tokenizer, tmp_path: Path) -> None:
 
 
 def test_other_ids_are_found_where_they_are(model: Tokenizer) -> None:
-    other = Tokenizer.train_on_counts({**WORDS, "lower": 1, "low": 9}, vocab_size=270)
+    other = Tokenizer.train({**WORDS, "lower": 1, "low": 9}, vocab_size=270)
     found = verify(model, other, ["no\nno\nof the newest low 東京"])
     (difference,) = found.differences
     assert (difference.reader, difference.what) == ("tokctl", "ids")
@@ -101,7 +101,7 @@ def test_a_difference_in_what_is_put_around() -> None:
 
     around = POST_PROCESSORS.steps("template:<s> $A")
     recipe = replace(default_recipe("bpe"), special_tokens=("<s>",), post_processors=around)
-    model = Tokenizer.train_on_counts(WORDS, vocab_size=272, recipe=recipe)
+    model = Tokenizer.train(WORDS, vocab_size=272, recipe=recipe)
     other = Tokenizer(replace(model.model, recipe=replace(recipe, post_processors=())))
     (difference,) = verify(model, other, ["low"]).differences
     assert (difference.what, difference.column) == ("ids", 1)
@@ -112,7 +112,7 @@ def test_tokens_that_only_others_put_around() -> None:
     from tokctl.model.parts import POST_PROCESSORS
 
     recipe = replace(default_recipe("bpe"), special_tokens=("<s>",))
-    model = Tokenizer.train_on_counts(WORDS, vocab_size=272, recipe=recipe)
+    model = Tokenizer.train(WORDS, vocab_size=272, recipe=recipe)
     around = replace(recipe, post_processors=POST_PROCESSORS.steps("template:<s> $A"))
     other = Tokenizer(replace(model.model, recipe=around))
     (difference,) = verify(model, other, ["low\nlower"]).differences
@@ -122,7 +122,7 @@ def test_tokens_that_only_others_put_around() -> None:
 
 def test_the_end_of_a_single_line() -> None:
     recipe = default_recipe("bpe")
-    model = Tokenizer.train_on_counts(WORDS, vocab_size=272, recipe=recipe)
+    model = Tokenizer.train(WORDS, vocab_size=272, recipe=recipe)
     spaces = NORMALIZERS.part("replace", pattern="\n", content=" ")
     other = Tokenizer(replace(model.model, recipe=replace(recipe, normalizers=(spaces,))))
     (difference,) = verify(model, other, ["low\n"]).differences
@@ -131,7 +131,7 @@ def test_the_end_of_a_single_line() -> None:
 
 def test_another_text_for_the_same_ids() -> None:
     recipe = default_recipe("wordpiece")
-    model = Tokenizer.train_on_counts({"low": 3, "er": 1}, vocab_size=20, recipe=recipe)
+    model = Tokenizer.train({"low": 3, "er": 1}, vocab_size=20, recipe=recipe)
     other = Tokenizer(replace(model.model, recipe=replace(recipe, decoders=DECODERS.steps("fuse"))))
     (difference,) = verify(model, other, ["er\nlow er"]).differences
     assert (difference.what, difference.line, difference.column) == ("text", 2, 4)
@@ -149,7 +149,7 @@ def test_a_file_that_is_none(model: Tokenizer, tmp_path: Path) -> None:
 
 def test_lines_that_have_no_ids_are_counted() -> None:
     recipe = preset("notebook-bpe")
-    model = Tokenizer.train_on_counts({"low": 3}, vocab_size=20, recipe=recipe)
+    model = Tokenizer.train({"low": 3}, vocab_size=20, recipe=recipe)
     found = verify(model, model, ["low\nhigh\nlow"])
     assert (found.same, found.lines, found.left_out) == (True, 3, 1)
 
@@ -191,7 +191,7 @@ def test_tiktoken_with_what_lies_beside_it(tmp_path: Path) -> None:
     pytest.importorskip("tiktoken")
     path = tmp_path / "m.tiktoken"
     recipe = replace(default_recipe("bpe"), special_tokens=())
-    model = Tokenizer.train_on_counts(WORDS, vocab_size=272, recipe=recipe)
+    model = Tokenizer.train(WORDS, vocab_size=272, recipe=recipe)
     tokens = enumerate(model.model.tokens)
     path.write_bytes(b"".join(b"%b %d\n" % (b64encode(token), id_) for id_, token in tokens))
     facts = {"name": "m", "pat_str": PATTERNS["gpt2"], "special_tokens": {"<|end|>": 272}}
@@ -203,7 +203,7 @@ def test_tiktoken_with_what_lies_beside_it(tmp_path: Path) -> None:
 
 def test_bert(tmp_path: Path) -> None:
     pytest.importorskip("tokenizers")
-    model = Tokenizer.train_on_counts(WORDS, vocab_size=60, recipe=preset("bert"))
+    model = Tokenizer.train(WORDS, vocab_size=60, recipe=preset("bert"))
     path = tmp_path / "vocab.txt"
     path.write_text("".join(f"{token}\n" for token in model.tokens), encoding="utf-8")
     texts = ["Low LOWER newest", "東京 wide"]

@@ -30,7 +30,7 @@ NASTY = [
 
 def nasty_model() -> Tokenizer:
     counts = {word: len(NASTY) - at for at, word in enumerate(NASTY)}
-    return Tokenizer.train_on_counts(counts, vocab_size=500, recipe=models.CHARACTERS)
+    return Tokenizer.train(counts, vocab_size=500, recipe=models.CHARACTERS)
 
 
 @pytest.mark.slow

@@ -182,9 +182,7 @@ def words(shown: str) -> list[str]:
 
 def test_words_scroll_and_are_arranged() -> None:
     text = " ".join(f"w{letter}" * (1 + at % 3) for at, letter in enumerate("abcdefghijklmnop"))
-    tokenizer = Tokenizer.train_on_counts(
-        {"wa": 1}, vocab_size=4, recipe=replace(models.CHARACTERS)
-    )
+    tokenizer = Tokenizer.train({"wa": 1}, vocab_size=4, recipe=replace(models.CHARACTERS))
     app = app_of(tokenizer, text)
     _, first, down, up, page, back, changed, orders, end = seen(
         app, "o", "down j", "k", "J", "K K", "end c", "o", "J J J J"

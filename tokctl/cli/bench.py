@@ -12,7 +12,7 @@ from tokctl.cli.options.others import (
     BenchValidate,
 )
 from tokctl.cli.options.shared import AnswerOptions
-from tokctl.cli.options.sources import Texts
+from tokctl.cli.options.sources import SourceOptions
 from tokctl.cli.progress import ProgressDisplay
 from tokctl.cli.world import Console
 from tokctl.core.errors import ExitCode
@@ -52,7 +52,7 @@ def bench(
     threads: BenchThreads = 1,
     *,
     shown: AnswerOptions,
-    sources: Texts,
+    sources: SourceOptions,
 ) -> int | None:
     """Measure how fast a model file encodes texts, in tokctl and in every installed library that
     loads it, and whether their ids are the same.

@@ -22,7 +22,7 @@ from tokctl.cli.options.compare import (
     SuiteOptions,
 )
 from tokctl.cli.options.shared import AnswerOptions
-from tokctl.cli.options.sources import ListedTexts, Texts
+from tokctl.cli.options.sources import ListedTexts, SourceOptions
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadInput, BadOption, ExitCode, TokctlError, printable
 from tokctl.core.humanize import listed
@@ -578,7 +578,7 @@ class OpenedTexts:
 
 
 def open_texts(
-    world: Console, given: Texts, paths: Sequence[str], named: Sequence[str]
+    world: Console, given: SourceOptions, paths: Sequence[str], named: Sequence[str]
 ) -> OpenedTexts:
     """Open the texts that arguments, lists and `--lang` name; without any, the bundled sample.
 

@@ -23,7 +23,7 @@ from tokctl.cli.options.convert import (
     Verify,
 )
 from tokctl.cli.options.shared import ConvertJson, Lossy
-from tokctl.cli.options.sources import ListedTexts, Texts
+from tokctl.cli.options.sources import ListedTexts, SourceOptions
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadInput, BadOption, ExitCode, TokctlError, Unsupported, printable
 from tokctl.core.humanize import listed, plural
@@ -238,7 +238,7 @@ def _holds(model: "Model", name: str) -> bool:
         return False
 
 
-def _texts_of(world: Console, given: Texts, verify: Sequence[str]) -> "list[Source]":
+def _texts_of(world: Console, given: SourceOptions, verify: Sequence[str]) -> "list[Source]":
     """Open the texts of `--verify` and of lists; return none if nothing is to be verified."""
     if verify or given.lists:
         return given.open(world, verify)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tokctl.model import Model, Recipe
     from tokctl.model.filled import ParityRecord
     from tokctl.sources import Source
-    from tokctl.training import Options, Timing
-    from tokctl.training.parity import CountedLanguages, Parity
+    from tokctl.training import Timing, TrainOptions
+    from tokctl.training.parity import CountedLanguages, ParityOptions
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class LanguageTexts:
 
     train: dict[str, list[str]]
     dev: dict[str, list[str]]
-    parity: "Parity"
+    parity: "ParityOptions"
 
     @property
     def paths(self) -> list[str]:
@@ -55,11 +55,11 @@ class LanguageTexts:
             "dev": bool(self.dev),
         }
 
-    def check_against(self, recipe: "Recipe", options: "Options") -> None:
+    def check_against(self, recipe: "Recipe", options: "TrainOptions") -> None:
         """Raise TokctlError for options that conflict, before any text is read."""
         from tokctl.training.parity import check_parity
 
-        check_parity(list(self.train), recipe, options, self.parity, list(self.dev) or None)
+        check_parity(list(self.train), recipe, options, self.parity)
 
     def open(self, world: Console, given: ListedTexts) -> "OpenLanguages":
         """Open the texts of each language: paths are checked, and nothing is read yet."""
@@ -80,7 +80,7 @@ class LanguageTexts:
         self,
         counted: "CountedLanguages",
         recipe: "Recipe",
-        options: "Options",
+        options: "TrainOptions",
         bars: "ProgressDisplay",
         timing: "Timing",
     ) -> "Model":
@@ -131,7 +131,7 @@ class OpenLanguages:
         ]
 
     def count(
-        self, recipe: "Recipe", options: "Options", bars: "ProgressDisplay"
+        self, recipe: "Recipe", options: "TrainOptions", bars: "ProgressDisplay"
     ) -> "CountedLanguages":
         """Count the pre-tokens of each language separately."""
         from tokctl.training.parity import count_languages
@@ -157,7 +157,7 @@ def languages_of(chosen: LanguageOptions, *, has_texts: bool) -> LanguageTexts |
             "leave one of them out",
             "conflict",
         )
-    from tokctl.training.parity import MEASURES, USUAL_LIMIT, USUAL_WINDOW, VARIANTS, Parity
+    from tokctl.training.parity import MEASURES, USUAL_LIMIT, USUAL_WINDOW, VARIANTS, ParityOptions
 
     variant = choose("--parity", chosen.parity or "base", VARIANTS)
     for name in ("parity_window", "parity_limit"):
@@ -168,7 +168,9 @@ def languages_of(chosen: LanguageOptions, *, has_texts: bool) -> LanguageTexts |
     if (measure := chosen.parity_measure) is not None:
         choose("--parity-measure", measure, MEASURES)
     merges = chosen.global_merges or "0"
-    parity = Parity(
+    dev = dict(_named("--lang-dev", chosen.lang_dev))
+    parity = ParityOptions(
+        dev=dev or None,
         variant=variant,
         global_merges=int(merges) if merges.isascii() and merges.isdigit() else merges,
         measure=measure,
@@ -178,11 +180,7 @@ def languages_of(chosen: LanguageOptions, *, has_texts: bool) -> LanguageTexts |
             name: numbers[-1] for name, numbers in _named("--parity-target", chosen.parity_target)
         },
     )
-    return LanguageTexts(
-        dict(_named("--lang", chosen.lang)),
-        dict(_named("--lang-dev", chosen.lang_dev)),
-        parity,
-    )
+    return LanguageTexts(dict(_named("--lang", chosen.lang)), dev, parity)
 
 
 def _named(option: str, given: Sequence[str] | None) -> list[tuple[str, list[str]]]:

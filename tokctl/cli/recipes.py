@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from tokctl.cli.options.declaring import OptionGroup, choose
+from tokctl.cli.options.declaring import choose, given_options
 from tokctl.cli.options.train import RecipeOptions
 from tokctl.core.errors import BadOption, TokctlError
 from tokctl.core.humanize import listed
@@ -145,7 +145,7 @@ def _base(chosen: RecipeOptions, extended: Recipe | None) -> Recipe:
     return base
 
 
-def check_algorithm(recipe: Recipe, *groups: OptionGroup) -> None:
+def check_algorithm(recipe: Recipe, *groups: object) -> None:
     """Raise TokctlError if an option is for other algorithms than the recipe's."""
     from tokctl.model import ALGORITHMS
 
@@ -153,7 +153,7 @@ def check_algorithm(recipe: Recipe, *groups: OptionGroup) -> None:
     for algorithm in ALGORITHMS.values():
         for name in algorithm.options:
             by_option.setdefault(f"--{name.replace('_', '-')}", []).append(algorithm.name)
-    for option, value in chain.from_iterable(group.given.items() for group in groups):
+    for option, value in chain.from_iterable(given_options(group).items() for group in groups):
         names = by_option.get(option, [recipe.algorithm])
         # By default, what is unknown is dropped.
         if recipe.algorithm not in names and (option, value) != ("--unknown", "drop"):

@@ -20,20 +20,18 @@ from tokctl.cli.options.train import (
     LanguageOptions,
     RecipeOptions,
     TrainOutputOptions,
-    VocabularyOptions,
 )
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadInput, BadOption, TokctlError, printable
+from tokctl.training.options import TrainOptions, parse_share
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from tokctl._native import Counts
     from tokctl.extras.ray import Cluster
     from tokctl.model import Model, Recipe
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
-    from tokctl.training import Options, Timing
+    from tokctl.training import Timing
     from tokctl.training.parity import CountedLanguages
 
 EXAMPLES = """Examples:
@@ -76,7 +74,7 @@ def train(
     files: TrainFiles = None,
     *,
     recipe: RecipeOptions,
-    vocabulary: VocabularyOptions,
+    vocabulary: TrainOptions,
     output: TrainOutputOptions,
     counting: CountingOptions,
     languages: LanguageOptions,
@@ -100,7 +98,7 @@ def train(
             f"the model to extend splits text by {old.recipe.splitting}, and the new one by "
             f"{filled.splitting}: a text can get other ids than before"
         )
-    chosen = training_options(vocabulary, counting, old)
+    chosen = with_counting(vocabulary, counting, old)
     by_language = languages_of(languages, has_texts=bool(files or sources.lists))
     if by_language:
         by_language.check_against(filled, chosen)
@@ -199,64 +197,28 @@ def _report(
         world.stdout.write(os.fsencode(path) + b"\n")
 
 
-def training_options(
-    vocabulary: VocabularyOptions, counting: CountingOptions, extended: "Model | None"
-) -> "Options":
-    """Return the options of the training, in addition to the recipe.
+def with_counting(
+    options: TrainOptions, counting: CountingOptions, extended: "Model | None"
+) -> TrainOptions:
+    """Return the options of the training with those that the command line has in another form.
 
     Args:
-        vocabulary: what gets an id.
-        counting: what is read and counted.
+        options: the options of the vocabulary.
+        counting: the options of reading and counting.
         extended: the model to continue from, if there is one.
     """
-    from tokctl.training import Options
-
-    initial_tokens = initial_tokens_of(vocabulary.initial_token, vocabulary.initial_tokens_from)
-    return Options(
-        vocab_size=vocabulary.vocab,
-        min_count=vocabulary.min_count,
-        min_frequency=vocabulary.min_frequency,
-        max_token_length=vocabulary.max_token_length,
-        whole_characters=vocabulary.whole_characters,
-        initial_tokens=initial_tokens,
-        coverage=share_of("--coverage", vocabulary.coverage),
-        alphabet_limit=vocabulary.alphabet_limit,
-        initial_alphabet=vocabulary.initial_alphabet,
-        threshold=share_of("--threshold", vocabulary.threshold),
+    sample = None if counting.sample is None else parse_share("--sample", counting.sample)
+    return replace(
+        options,
+        initial_tokens=initial_tokens_of(options.initial_tokens, counting.initial_tokens_from),
         threads=counting.threads,
         errors=counting.errors,
         memory=memory_limit(counting.memory),
         weights=weights_of(counting.weight or []),
-        sample=share_of("--sample", counting.sample),
+        sample=sample,
         seed=counting.seed or 0,
         extend=extended,
     )
-
-
-def share_of(option: str, text: str | None) -> "Decimal | None":
-    """Return a share exactly as it is written; None if the option is not given.
-
-    Raises:
-        TokctlError: the text is not a number above 0 and at most 1.
-    """
-    if text is None:
-        return None
-    from decimal import Decimal, InvalidOperation
-
-    from tokctl.training.options import share as checked
-
-    try:
-        number = Decimal(text)
-        if not number.is_finite():
-            raise InvalidOperation
-    except InvalidOperation:
-        raise BadOption(
-            f"invalid value {text!r} for {option}",
-            "give a share above 0 and at most 1",
-            "bad-value",
-        ) from None
-    checked(option, number)
-    return number
 
 
 def initial_tokens_of(given: Sequence[str] | None, path: str | None) -> list[str]:
@@ -320,7 +282,7 @@ def memory_limit(text: str | None) -> int | None:
     return None if text is None else size_of("--memory", text, LEAST_MEMORY)
 
 
-def more_than_memory(counted: "Counts | CountedLanguages", chosen: "Options") -> str | None:
+def more_than_memory(counted: "Counts | CountedLanguages", chosen: TrainOptions) -> str | None:
     """Return a note if the pre-tokens to train on take more memory than `--memory`, else None."""
     if chosen.memory is None or (bytes_ := counted.memory()) <= chosen.memory:
         return None
@@ -331,7 +293,7 @@ def more_than_memory(counted: "Counts | CountedLanguages", chosen: "Options") ->
     )
 
 
-def cluster_of(world: Console, name: str, recipe: "Recipe", chosen: "Options") -> "Cluster":
+def cluster_of(world: Console, name: str, recipe: "Recipe", chosen: TrainOptions) -> "Cluster":
     """Return the cluster of `--engine` after checking that it can do the counting.
 
     Raises:
@@ -356,7 +318,7 @@ def _refuse_algorithms(files: Sequence[str]) -> None:
 
 def check_before(
     recipe: "Recipe",
-    chosen: "Options",
+    chosen: TrainOptions,
     counts: bool,
     files: list[str] | None,
     sources: ListedTexts,
@@ -374,9 +336,9 @@ def check_before(
 
     chosen.check_against(recipe)
     initial_tokens.pre_tokens(recipe, chosen)
-    if chosen.extend:
-        resizing.check_extension(chosen.extend, recipe)
-        if chosen.vocab_size <= (size := len(chosen.extend.tokens)):
+    if chosen.extended:
+        resizing.check_extension(chosen.extended, recipe)
+        if chosen.vocab_size <= (size := len(chosen.extended.tokens)):
             raise BadOption(
                 f"the model to extend has {size:,} ids already, so that {chosen.vocab_size:,} in "
                 "all leave nothing to learn",
@@ -416,7 +378,7 @@ def check_save_counts(
     world: Console,
     save_counts: str,
     texts: "Sequence[Source]",
-    chosen: "Options",
+    chosen: TrainOptions,
 ) -> None:
     """Raise TokctlError if the counts can't be written, before texts are read."""
     from tokctl.training.counting import weigh
@@ -469,7 +431,7 @@ def model_path(
 def check_replaced(
     path: str,
     recipe: "Recipe",
-    chosen: "Options",
+    chosen: TrainOptions,
     texts: "Sequence[Source]",
     by_language: LanguageTexts | None,
 ) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokctl.cli import streams
-from tokctl.cli.options.sources import Texts
+from tokctl.cli.options.sources import SourceOptions
 from tokctl.cli.world import Console
 from tokctl.core import systems
 from tokctl.core.errors import BadInput, BadOption, Unsupported
@@ -27,7 +27,7 @@ _INSTEAD = (
 def watch(
     world: Console,
     path: str | None,
-    given: Texts,
+    given: SourceOptions,
     texts: list[str],
     errors: str,
     *,

@@ -6,7 +6,7 @@ that Python raises for one of them gives tokctl's name. So does the error for a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Never
 
 _CHANGES = "a tokenizer never changes; "
@@ -19,7 +19,8 @@ _TOKENIZER = {
     "to_str": "save(path) writes the file; a copy needs none, since a tokenizer never changes",
     "save_model": 'save(folder, "vocab-merges"), or "bert-vocab" for WordPiece',
     "save_pretrained": 'save(folder, "huggingface-folder")',
-    "train_new_from_iterator": "Tokenizer.train_from_iterator(texts, recipe=tok.recipe, …)",
+    "train_from_iterator": "Tokenizer.train(Texts(texts), …)",
+    "train_new_from_iterator": "Tokenizer.train(Texts(texts), recipe=tok.recipe, …)",
     # to ids
     "encode_ordinary": "encode_ids(text)",
     "encode_ordinary_batch": "encode_ids(texts, threads=2)",
@@ -175,23 +176,23 @@ def _own(kind: type, names: Iterable[str]) -> list[str]:
     return [name for name in names if type(getattr_static(kind, name, None)) is not _Foreign]
 
 
-def no_option(function: Callable[..., Any], unknown: Iterable[str]) -> TypeError:
+def no_option(function: str, names: Sequence[str], unknown: Iterable[str]) -> TypeError:
     """Return the error for an unknown option, with the option that the caller may have meant.
 
     Args:
-        function: the function that was called.
+        function: the name of the function that was called.
+        names: the names of its options.
         unknown: the names of the options in the call, of which at least one is unknown.
     """
     from difflib import get_close_matches
 
-    names = names_of(function)
     wrong = next(name for name in unknown if name not in names)
     answer = OPTIONS.get(wrong, "")
     if answer in names or " " not in answer:
         near = [answer] if answer in names else get_close_matches(wrong, names, 1)
         answer = f"did you mean {near[0]!r}?" if near else ""
     ending = f"; {answer}" if answer else ""
-    return TypeError(f"{spoken(function)}() has no option {wrong!r}{ending}")
+    return TypeError(f"{function}() has no option {wrong!r}{ending}")
 
 
 def needs_names(function: Callable[..., Any], given: int) -> TypeError:

@@ -71,9 +71,9 @@ def suggesting(function: Callable[P, T]) -> Callable[P, T]:
     @wraps(function)
     def called(*args: P.args, **options: P.kwargs) -> T:
         if not known.issuperset(options):
-            from tokctl.core.foreign_names import no_option
+            from tokctl.core.foreign_names import names_of, no_option, spoken
 
-            raise no_option(function, options)
+            raise no_option(spoken(function), names_of(function), options)
         if len(args) > most:
             from tokctl.core.foreign_names import needs_names
 

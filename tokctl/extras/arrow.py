@@ -6,7 +6,7 @@
     encoded = arrow.encode_table(table, "book.json")
     parts = [arrow.count_table(part, "bpe", source=n) for n, part in enumerate(tables)]
     counts = arrow.counts_from_table(arrow.merge_counts(parts))
-    tokenizer = Tokenizer.train_on_counts(counts, vocab_size=10_000)
+    tokenizer = Tokenizer.train(counts, vocab_size=10_000)
 
 A table is a pyarrow table, or any object with Arrow's PyCapsule interface: a DataFrame of polars or
 of pandas 2.2 and later, a batch of `datasets`. The text column can be strings or binary, of any
@@ -40,7 +40,7 @@ from tokctl.tokenizer.encoding import no_id_error
 from tokctl.tokenizer.postprocess import Truncation
 from tokctl.tokenizer.tokenizer import Special, check_threads
 from tokctl.training.counting import finish_counts, memory_limit
-from tokctl.training.options import MOST, Options
+from tokctl.training.options import MOST, TrainOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -198,7 +198,7 @@ def count_table(
     check_threads(threads)
     _check_number("source", source, 0, 2**64)
     _check_number("weight", weight, 1, MOST)
-    options = Options(1, threads=threads, errors=errors, memory=memory, temporary=temporary)
+    options = TrainOptions(threads=threads, errors=errors, memory=memory, temporary=temporary)
     parts = native_parts(split.pre_tokenizers), native_parts(split.normalizers)
     counter = _native.Counter(*parts, threads, **memory_limit(options))
     counter.set_weight(weight)
@@ -281,7 +281,7 @@ def partitioned(counted: Any, chosen: range, partitions: int) -> Iterator[pa.Tab
 
 
 def counts_from_table(counted: Any, min_count: int = 1) -> _native.Counts:
-    """Turn tables of counts into the argument of `Tokenizer.train_on_counts`.
+    """Turn tables of counts into the argument of `Tokenizer.train`.
 
     Args:
         counted: one table, or tables as for `merge_counts`, in any order.
@@ -292,7 +292,7 @@ def counts_from_table(counted: Any, min_count: int = 1) -> _native.Counts:
 
     Example:
         counts = counts_from_table(counted, min_count=2)
-        Tokenizer.train_on_counts(counts, vocab_size=10_000)
+        Tokenizer.train(counts, vocab_size=10_000)
     """
     pa = _pyarrow()
     _check_number("min_count", min_count, 1, MOST)
@@ -302,7 +302,7 @@ def counts_from_table(counted: Any, min_count: int = 1) -> _native.Counts:
 
 
 def collected(stretches: Iterable[Sequence[pa.Table]], rows: int, size: int) -> _native.Counts:
-    """Turn merged tables that arrive in groups into the argument of `Tokenizer.train_on_counts`.
+    """Turn merged tables that arrive in groups into the argument of `Tokenizer.train`.
 
     Only the counts and the tables of one group are in memory.
 

@@ -7,7 +7,7 @@
 
     frame = dask.dataframe.read_parquet("corpus/")
     counts = arrow.counts_from_table(tokctl.extras.dask.count(frame, "bpe").compute())
-    Tokenizer.train_on_counts(counts, vocab_size=50_000).save("m.json")
+    Tokenizer.train(counts, vocab_size=50_000).save("m.json")
     encoded = tokctl.extras.dask.encode(frame, "m.json")
 
 Every worker needs tokctl and pyarrow.

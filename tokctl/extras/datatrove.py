@@ -137,7 +137,7 @@ class DocumentTokenizer(tokens.DocumentTokenizer):
 
 
 class PreTokenCounter(PipelineStep):
-    """The last step of a pipeline that counts pre-tokens for `Tokenizer.train_on_counts`.
+    """The last step of a pipeline that counts pre-tokens for `Tokenizer.train`.
 
     Each task writes a table of `tokctl.extras.arrow.count_table`, `00000.counts.parquet`, whose
     `source` is the number of the task. Pass all of these tables to

@@ -8,7 +8,7 @@ The functions apply `tokctl.extras.arrow` with `mapInArrow` and `applyInArrow`.
 
     frame = spark.read.parquet("corpus/")
     counts = arrow.counts_from_table(tokctl.extras.spark.count(frame, "bpe").toArrow())
-    Tokenizer.train_on_counts(counts, vocab_size=50_000).save("m.json")
+    Tokenizer.train(counts, vocab_size=50_000).save("m.json")
     encoded = tokctl.extras.spark.encode(frame, "m.json")
 
 Every worker needs tokctl and pyarrow.

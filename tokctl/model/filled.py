@@ -181,7 +181,7 @@ class TrainingRecord:
         pre_tokens, distinct_pre_tokens: counts after `min_count` was applied.
         alphabet_size: number of initial symbols that have an id.
         vocab_size: the size asked for; if `exhausted`, the vocabulary is smaller.
-        min_count, min_frequency, max_token_length: see `tokctl.training.Options`.
+        min_count, min_frequency, max_token_length: see `tokctl.training.TrainOptions`.
         exhausted: whether training ended before the vocabulary was full.
         coverage, alphabet_limit, initial_alphabet: the options that limited the alphabet.
         sample, seed: share of the lines that was read, and the seed that selected them.
@@ -192,7 +192,7 @@ class TrainingRecord:
             since; 0: the training started anew.
         pruned_from: number of ids before the last pruning; None: never pruned.
         stage_ends: number of ids at the end of each stage except the last.
-        whole_characters, initial_tokens: see `tokctl.training.Options`.
+        whole_characters, initial_tokens: see `tokctl.training.TrainOptions`.
         initial_merges: number of merges up to the last one that makes an initial token; counts
             alone did not choose these merges.
     """

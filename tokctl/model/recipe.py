@@ -574,7 +574,7 @@ def check(recipe: Recipe) -> None:
             "conflict",
         )
     _check_segmentation(recipe)
-    _check_superwords(recipe)
+    recipe.traits.check(recipe)
     _check_unknown(recipe)
     _check_pre_tokenizers(recipe)
     _check_marker(recipe)
@@ -625,29 +625,6 @@ def _check_segmentation(recipe: Recipe) -> None:
             raise BadOption(message, hint, "unknown-name")
         message = f"{recipe.algorithm} can't be segmented by {recipe.segmentation}"
         raise BadOption(message, hint, "conflict")
-    if recipe.byte_fallback and (recipe.is_byte_level or not recipe.traits.can_fall_back):
-        raise BadOption(
-            "only models of characters can fall back to bytes, and WordPiece can't",
-            "leave byte fallback out, or take another algorithm",
-            "conflict",
-        )
-    if recipe.is_byte_level and not recipe.traits.reads_bytes:
-        raise BadOption(
-            f"{recipe.algorithm} reads characters, not bytes",
-            "leave --bytes out; byte fallback gives unigram the bytes of unknown characters",
-            "conflict",
-        )
-
-
-def _check_superwords(recipe: Recipe) -> None:
-    if not recipe.traits.learns_superwords:
-        return
-    if not recipe.is_byte_level or recipe.whole_words or recipe.merges_by_likelihood:
-        raise BadOption(
-            f"{recipe.algorithm} merges bytes by count, and nothing comes before its merges",
-            "leave --chars and --score out, or take --algo bpe",
-            "conflict",
-        )
 
 
 def _check_unknown(recipe: Recipe) -> None:
@@ -693,18 +670,7 @@ def _check_marker(recipe: Recipe) -> None:
             "leave the marker out, or train on characters (--chars)",
             "conflict",
         )
-    if recipe.traits.marks_continuations != recipe.marker.is_continuation:
-        raise BadOption(
-            "WordPiece needs a continuation marker, and only WordPiece has one",
-            "give wordpiece Marker('continuation', '##'), and others another kind or none",
-            "conflict",
-        )
-    if kind not in recipe.traits.marker_kinds:
-        raise BadOption(
-            f"{recipe.algorithm} has no word marker",
-            "leave it out: markers are for bpe and wordpiece",
-            "conflict",
-        )
+    recipe.traits.check_marker(kind)
     fitting = ("bytes", "seen") if recipe.is_byte_level else ("seen", "characters")
     if recipe.alphabet not in fitting:
         raise BadOption(

@@ -1,14 +1,13 @@
-"""Batches of texts from an iterable, for `encode_iter` and for training."""
+"""Batches of texts from an iterable, for `encode_iter`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
 from tokctl.core.errors import BadOption, CoreError, TokctlError
-from tokctl.sources import Batch, Records
-from tokctl.tokenizer.encoding import native_error, utf8_of
+from tokctl.tokenizer.encoding import native_error
 
 T = TypeVar("T")
 
@@ -131,32 +130,3 @@ def batch_limit(batch_size: int | None, threads: int) -> int:
             "bad-value",
         )
     return batch_size
-
-
-def records(texts: Iterable[str | bytes | Sequence[str | bytes]], *, byte_level: bool) -> Records:
-    """Return texts, or lists of texts, as a source to train on."""
-    bytes_read = 0
-
-    def batches() -> Iterator[Batch]:
-        nonlocal bytes_read
-        first, size = 1, 0
-        batch: list[bytes] = []
-        for text in _flat_texts(texts):
-            batch.append(utf8_of(text, byte_level=byte_level))
-            size += len(batch[-1])
-            if size >= MOST_CHARACTERS or len(batch) >= AHEAD_FOR_THREADS:
-                yield Batch(batch, first=first)
-                bytes_read += size
-                first, size, batch = first + len(batch), 0, []
-        yield Batch(batch, first=first)
-        bytes_read += size
-
-    return Records("the texts", None, batches, lambda: bytes_read, unit="text")
-
-
-def _flat_texts(texts: Iterable[str | bytes | Sequence[str | bytes]]) -> Iterator[str | bytes]:
-    for text in texts:
-        if isinstance(text, (list, tuple)):
-            yield from text
-        else:
-            yield text  # type: ignore[misc]

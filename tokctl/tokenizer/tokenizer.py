@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from itertools import pairwise
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from tokctl import _native
 from tokctl._native import IdArray
@@ -35,15 +35,37 @@ if TYPE_CHECKING:
     from tokctl.tokenizer.documents import DocumentEncoder
     from tokctl.tokenizer.postprocess import Padding, PostProcessor, Truncation
     from tokctl.tokenizer.sampling import Segmentation
-    from tokctl.training import Engine, Progress, TextStats, Timing
-    from tokctl.training.options import Number
-    from tokctl.training.parity import Texts
+    from tokctl.tokenizer.training import Sources, TrainArguments
+    from tokctl.training import Progress, TrainOptions
 
     class FlatIds(Protocol):
         """A flat sequence of the ids of many texts, such as a list or an array."""
 
         def __len__(self) -> int: ...
         def __getitem__(self, key: slice, /) -> Iterable[int]: ...
+
+    P = ParamSpec("P")
+
+    class TrainMethod(Protocol[P]):
+        """A method `train` that takes the fields of a dataclass by name."""
+
+        def __call__(
+            self,
+            sources: Sources,
+            options: TrainOptions | None = None,
+            *args: P.args,
+            **given: P.kwargs,
+        ) -> Tokenizer: ...
+
+    def taking(_fields: Callable[P, object]) -> Callable[[object], TrainMethod[P]]: ...
+
+    # Type checkers see the arguments of `train` this way, though they are declared once.
+    _takes_train_arguments = taking(TrainArguments)
+
+else:
+
+    def _takes_train_arguments(method):
+        return method
 
 
 __all__ = ["DecodeStream", "Special", "Tokenizer"]
@@ -129,334 +151,44 @@ class Tokenizer(Answering):
 
     # -- making, loading, saving ------------------------------------------------------
 
+    @_takes_train_arguments
     @classmethod
-    @suggesting
     def train(
-        cls,
-        sources: str | Path | Source | Sequence[str | Path | Source],
-        *,
-        vocab_size: int,
-        algorithm: str | None = None,
-        recipe: Recipe | None = None,
-        special_tokens: Sequence[str] = (),
-        min_count: int = 1,
-        min_frequency: int = 1,
-        max_token_length: int | None = None,
-        whole_characters: bool = False,
-        initial_tokens: Sequence[str] = (),
-        coverage: Number | None = None,
-        alphabet_limit: int | None = None,
-        initial_alphabet: str = "",
-        threshold: Number | None = None,
-        weights: Mapping[str, Number] | None = None,
-        sample: Number | None = None,
-        seed: int = 0,
-        extend: Tokenizer | Model | None = None,
-        errors: str = "strict",
-        threads: int | None = None,
-        memory: int | None = None,
-        temporary: str | Path | None = None,
-        reading: ReadOptions | None = None,
-        progress: Progress | None = None,
-        timing: Timing | None = None,
-        engine: Engine | None = None,
+        cls, sources: Sources, options: TrainOptions | None = None, **given: Any
     ) -> Tokenizer:
-        """Train a tokenizer on files, folders, archives or tables; `-` is stdin.
+        """Train a tokenizer on texts, on texts by language, or on counts.
 
         Args:
-            sources: one path, one source of `tokctl.sources`, or a sequence of these.
-            vocab_size: the total number of ids: special tokens, alphabet and merged tokens.
-            algorithm: `bpe` (the default), `wordpiece`, `unigram`, `word`, `char`, `superbpe`,
-                `boundless`, `picky` or `scaffold`, for its default recipe.
-            recipe: used instead of `algorithm`.
-            special_tokens: they get the lowest ids, after the special tokens of the recipe.
-            min_count: pre-tokens that occur less often are dropped before training.
-            min_frequency: pairs that occur less often are never merged, and words that occur less
-                often are not tokens of a word model.
-            max_token_length: the greatest length of a token in the recipe's units, bytes or
-                characters; None: no limit.
-            whole_characters: (byte-level) a token of several bytes consists of whole UTF-8
-                characters, or is the beginning of a single one.
-            initial_tokens: texts that become tokens even if they do not occur; each must be a
-                single pre-token.
-            coverage: the share of all character occurrences that the alphabet must cover.
-            alphabet_limit: the maximum number of characters that get an id; the most frequent ones
-                do.
-            initial_alphabet: characters that get an id even if they do not occur.
-            threshold: for PickyBPE (None: 0.9) and BoundlessBPE (None: no tokens are removed).
-            weights: how much an occurrence in a source counts, by the source's name; by default 1.
-            sample: the share of the lines, or documents, to read.
-            seed: the random seed for `sample`.
-            extend: a tokenizer to continue from, with its recipe; it keeps its ids and its merges,
-                and new special tokens get the last ids.
-            errors: `strict` or `replace`, for text that is not UTF-8 (character recipes).
-            threads: the number of threads for counting; None: one per processor that this process
-                may use. The result does not depend on it.
-            memory: the maximum size of the counting tables in bytes; None: no limit. The result
-                does not depend on it.
-            temporary: the folder for temporary files, which `memory` may need; None: the system's.
-            reading: how to read the paths (`tokctl.sources.ReadOptions`: the format, the text
-                field, the files of a folder); None: according to names and first bytes.
-            progress: receives the state of the training; see `tokctl.training`.
-            timing: receives the time of each phase; see `tokctl.training`.
-            engine: what counts the texts, such as `tokctl.extras.ray.Cluster()`; None: this
-                process. The result does not depend on it.
+            sources: one of
+
+                - a path, a source of `tokctl.sources`, or a sequence of these: files, folders,
+                  archives and tables are read; `-` is stdin.
+                - `Texts(iterable)`: texts from a program.
+                - a dict of these by language: parity-aware BPE, in which the language with the
+                  worst compression chooses the next merge. `parity` says how they take turns.
+                - a dict of pre-tokens with their counts, or the result of
+                  `tokctl.extras.arrow.counts_from_table`. Neither normalizers nor pre-tokenizers
+                  are applied to them.
+            options: the options of the training.
+            given: the fields of `TrainOptions`, which come before those of `options`, and of
+                `tokctl.tokenizer.training.TrainArguments`: `algorithm`, `recipe`,
+                `special_tokens`, `parity`, `reading`, `progress`, `timing`, `engine`, `read`.
 
         Raises:
             TokctlError: see `tokctl.training.train`.
+            TypeError: no option has this name, or an item of `Texts` is not a text.
 
         Example:
             >>> Tokenizer.train(["book.txt"], vocab_size=300, special_tokens=["<|endoftext|>"])
             <Tokenizer custom, 286 tokens>
-        """
-        from tokctl import training
-        from tokctl.sources import AUTO
-
-        extend = _model_of(extend)
-        options = training.Options(
-            vocab_size=vocab_size,
-            min_count=min_count,
-            min_frequency=min_frequency,
-            max_token_length=max_token_length,
-            whole_characters=whole_characters,
-            initial_tokens=initial_tokens,
-            threads=threads,
-            errors=errors,
-            coverage=coverage,
-            alphabet_limit=alphabet_limit,
-            initial_alphabet=initial_alphabet,
-            threshold=threshold,
-            weights=weights or {},
-            sample=sample,
-            seed=seed,
-            extend=extend,
-            memory=memory,
-            temporary=temporary,
-        )
-        recipe = _recipe_of(algorithm, recipe, special_tokens, extend)
-        model = training.train(sources, recipe, options, progress, timing, reading or AUTO, engine)
-        return cls(model)
-
-    @classmethod
-    @suggesting
-    def train_from_iterator(
-        cls,
-        texts: Iterable[str | bytes | Sequence[str | bytes]],
-        *,
-        vocab_size: int,
-        algorithm: str | None = None,
-        recipe: Recipe | None = None,
-        special_tokens: Sequence[str] = (),
-        min_count: int = 1,
-        min_frequency: int = 1,
-        max_token_length: int | None = None,
-        whole_characters: bool = False,
-        initial_tokens: Sequence[str] = (),
-        coverage: Number | None = None,
-        alphabet_limit: int | None = None,
-        initial_alphabet: str = "",
-        threshold: Number | None = None,
-        sample: Number | None = None,
-        seed: int = 0,
-        extend: Tokenizer | Model | None = None,
-        errors: str = "strict",
-        threads: int | None = None,
-        memory: int | None = None,
-        temporary: str | Path | None = None,
-        progress: Progress | None = None,
-        timing: Timing | None = None,
-    ) -> Tokenizer:
-        """Train a tokenizer on texts from a program: a list, a generator, a column of a table.
-
-        `texts` yields str or bytes, each a document, or lists of them (batches). They are iterated
-        once and not kept. The other arguments are those of `train`. The model is the one that
-        `train` makes from a JSON Lines file with the same texts.
-
-        Raises:
-            TokctlError: see `tokctl.training.train`.
-            TypeError: an item of `texts` is not a text.
-
-        Example:
-            >>> tok = Tokenizer.train_from_iterator(["a lot"] * 9, vocab_size=259)
-            >>> tok.encode("a lot").tokens
-            ['a', 'Ġlot']
-        """
-        from tokctl import training
-        from tokctl.tokenizer.iterables import records
-
-        extend = _model_of(extend)
-        options = training.Options(
-            vocab_size=vocab_size,
-            min_count=min_count,
-            min_frequency=min_frequency,
-            max_token_length=max_token_length,
-            whole_characters=whole_characters,
-            initial_tokens=initial_tokens,
-            threads=threads,
-            errors=errors,
-            coverage=coverage,
-            alphabet_limit=alphabet_limit,
-            initial_alphabet=initial_alphabet,
-            threshold=threshold,
-            sample=sample,
-            seed=seed,
-            extend=extend,
-            memory=memory,
-            temporary=temporary,
-        )
-        recipe = _recipe_of(algorithm, recipe, special_tokens, extend)
-        source = records(_batch(texts, 1), byte_level=recipe.is_byte_level)
-        return cls(training.train(source, recipe, options, progress, timing))
-
-    @classmethod
-    @suggesting
-    def train_by_language(
-        cls,
-        languages: Texts,
-        *,
-        vocab_size: int,
-        dev: Texts | None = None,
-        variant: str = "base",
-        global_merges: int | str = 0,
-        measure: str | None = None,
-        targets: Mapping[str, Number] | None = None,
-        window: int = 100,
-        limit: Number = 2,
-        algorithm: str | None = None,
-        recipe: Recipe | None = None,
-        special_tokens: Sequence[str] = (),
-        min_count: int = 1,
-        min_frequency: int = 1,
-        max_token_length: int | None = None,
-        coverage: Number | None = None,
-        alphabet_limit: int | None = None,
-        initial_alphabet: str = "",
-        sample: Number | None = None,
-        seed: int = 0,
-        errors: str = "strict",
-        threads: int | None = None,
-        memory: int | None = None,
-        temporary: str | Path | None = None,
-        reading: ReadOptions | None = None,
-        progress: Progress | None = None,
-        timing: Timing | None = None,
-    ) -> Tokenizer:
-        """Train parity-aware BPE: the language with the worst compression chooses the next merge.
-
-        - `languages`: what `train` accepts as `sources`, by the name of the language.
-        - `dev`: development texts in the same languages, on which compression is measured, ideally
-          the same sentences in each. None: compression is measured on the training texts.
-        - `variant`: `base`, or `window`, in which no language chooses more than its share of the
-          last `window` merges. The share is `limit` times an equal one.
-        - `global_merges`: how many first merges all texts choose together, or a share of the
-          merges: `"50%"`.
-        - `measure`: the divisor of a language's token count: `tokens` (no divisor, the default with
-          `dev`), `bytes` (the default without) or `characters`.
-        - `targets`: the compression that a language should have relative to the others; by
-          default 1.
-
-        The other arguments are those of `train`; `min_count` and `sample` apply to each language's
-        training text.
-
-        Raises:
-            TokctlError: see `tokctl.training.parity.train_by_language`.
-
-        Example:
-            >>> Tokenizer.train_by_language({"fi": "fi.txt", "sw": "sw.txt"}, vocab_size=270)
+            >>> Tokenizer.train({"fi": "fi.txt", "sw": "sw.txt"}, vocab_size=270)
             <Tokenizer bpe, 270 tokens>
-        """
-        from tokctl import training
-        from tokctl.sources import AUTO
-        from tokctl.training.parity import Parity, train_by_language
-
-        for what, texts in (("languages", languages), ("dev", dev)):
-            if not (isinstance(texts, Mapping) or (what == "dev" and texts is None)):
-                raise BadOption(
-                    f"invalid value {brief(texts)} for {what}",
-                    "give a dict of texts by language, for example {'fi': 'fi.txt', 'sw': "
-                    "'sw.txt'}",
-                    "bad-value",
-                )
-        options = training.Options(
-            vocab_size=vocab_size,
-            min_count=min_count,
-            min_frequency=min_frequency,
-            max_token_length=max_token_length,
-            threads=threads,
-            errors=errors,
-            coverage=coverage,
-            alphabet_limit=alphabet_limit,
-            initial_alphabet=initial_alphabet,
-            sample=sample,
-            seed=seed,
-            memory=memory,
-            temporary=temporary,
-        )
-        parity = Parity(variant, global_merges, measure, window, limit, targets or {})
-        recipe = _recipe_of(algorithm, recipe, special_tokens, None)
-        model = train_by_language(
-            languages, recipe, options, parity, dev, progress, timing, reading or AUTO
-        )
-        return cls(model)
-
-    @classmethod
-    @suggesting
-    def train_on_counts(
-        cls,
-        words: Mapping[str, int] | Mapping[bytes, int] | _native.Counts,
-        *,
-        vocab_size: int,
-        algorithm: str | None = None,
-        recipe: Recipe | None = None,
-        special_tokens: Sequence[str] = (),
-        min_count: int = 1,
-        min_frequency: int = 1,
-        max_token_length: int | None = None,
-        whole_characters: bool = False,
-        initial_tokens: Sequence[str] = (),
-        coverage: Number | None = None,
-        alphabet_limit: int | None = None,
-        initial_alphabet: str = "",
-        threshold: Number | None = None,
-        extend: Tokenizer | Model | None = None,
-        errors: str = "strict",
-        threads: int | None = None,
-        read: TextStats | None = None,
-    ) -> Tokenizer:
-        """Train a tokenizer on pre-tokens with their counts, in the order of the mapping.
-
-        Neither normalizers nor pre-tokenizers are applied to `words`, which is a mapping, or the
-        result of `tokctl.extras.arrow.counts_from_table`. `read` is the record of the texts for the
-        model file; None: what the counts alone show. The other arguments are those of `train`.
-
-        Raises:
-            TokctlError: see `tokctl.training.train_on_counts`.
-
-        Example:
-            >>> tok = Tokenizer.train_on_counts({"low": 5, "lower": 2}, vocab_size=258)
-            >>> tok.encode("low").tokens
+            >>> Tokenizer.train({"low": 5, "lower": 2}, vocab_size=258).encode("low").tokens
             ['low']
         """
-        from tokctl import training
+        from tokctl.tokenizer.training import TrainArguments, train
 
-        extend = _model_of(extend)
-        options = training.Options(
-            vocab_size=vocab_size,
-            min_count=min_count,
-            min_frequency=min_frequency,
-            max_token_length=max_token_length,
-            whole_characters=whole_characters,
-            initial_tokens=initial_tokens,
-            threads=threads,
-            errors=errors,
-            coverage=coverage,
-            alphabet_limit=alphabet_limit,
-            initial_alphabet=initial_alphabet,
-            threshold=threshold,
-            extend=extend,
-        )
-        recipe = _recipe_of(algorithm, recipe, special_tokens, extend)
-        return cls(training.train_on_counts(words, recipe, options, read=read))
+        return cls(train(sources, TrainArguments.of(options, given)))
 
     @classmethod
     @suggesting
@@ -552,9 +284,10 @@ class Tokenizer(Answering):
             >>> Tokenizer.load("book.json").with_special_tokens(["<|user|>"]).special_ids
             {'<|user|>': 285}
         """
+        from tokctl.tokenizer.training import special_tokens_of
         from tokctl.training.resizing import with_special_tokens
 
-        return Tokenizer(with_special_tokens(self.model, _tokens_of(tokens)))
+        return Tokenizer(with_special_tokens(self.model, special_tokens_of(tokens)))
 
     @suggesting
     def save(self, path: str | Path, format: str = "tokctl", *, lossy: bool = False) -> None:  # noqa: A002
@@ -1792,65 +1525,6 @@ def _special_names(special: Sequence[str] | None) -> tuple[str, ...]:
             "bad-value",
         )
     return names
-
-
-def _recipe_of(
-    algorithm: str | None,
-    recipe: Recipe | None,
-    special_tokens: Sequence[str],
-    extend: Model | None,
-) -> Recipe:
-    from dataclasses import replace
-
-    from tokctl.model.presets import default_recipe
-
-    if not isinstance(recipe, Recipe | None):
-        raise BadOption(
-            f"invalid value {brief(recipe)} for recipe",
-            "give a Recipe, for example tokctl.preset('gpt2')",
-            "bad-value",
-        )
-    if recipe is None and extend is not None:
-        recipe = extend.recipe
-    if recipe is None:
-        recipe = default_recipe("bpe" if algorithm is None else algorithm)
-    if algorithm is not None and algorithm != recipe.algorithm:
-        raise BadOption(
-            f"the recipe {recipe.name!r} is {recipe.algorithm}, not {algorithm}",
-            "leave the algorithm out, or take a recipe of that algorithm",
-            "conflict",
-        )
-    with_tokens = recipe.with_special_tokens(_tokens_of(special_tokens))
-    return recipe if with_tokens == recipe else replace(with_tokens, name="custom")
-
-
-def _model_of(extend: Tokenizer | Model | None) -> Model | None:
-    if isinstance(extend, Tokenizer):
-        return extend.model
-    if not isinstance(extend, Model | None):
-        raise BadOption(
-            f"invalid value {brief(extend)} for extend",
-            "give a Tokenizer, for example Tokenizer.load('book.json')",
-            "bad-value",
-        )
-    return extend
-
-
-def _tokens_of(tokens: Sequence[str]) -> list[str]:
-    """Return the texts of special tokens as a list.
-
-    Raises:
-        TokctlError: `tokens` is not an iterable of texts.
-    """
-    is_list = isinstance(tokens, Iterable) and not isinstance(tokens, (str, bytes))
-    texts = list(tokens) if is_list else []
-    if not is_list or not all(isinstance(text, str) for text in texts):
-        raise BadOption(
-            f"invalid value {brief(tokens)} for the special tokens",
-            "give a list of texts, for example ['<|endoftext|>']",
-            "bad-value",
-        )
-    return texts
 
 
 def _from_bytes(data: bytes) -> Tokenizer:

@@ -9,15 +9,15 @@ from tokctl.training.counting import (
     count_lines,
     counts_to_lines,
 )
-from tokctl.training.options import Options, Timing
-from tokctl.training.training import fill, train, train_on_counts, train_on_counts_file
+from tokctl.training.options import Timing, TrainOptions
+from tokctl.training.training import fill, train, train_on_counts
 
 __all__ = [
     "Engine",
-    "Options",
     "Progress",
     "TextStats",
     "Timing",
+    "TrainOptions",
     "count",
     "count_lines",
     "counts_to_lines",
@@ -25,5 +25,4 @@ __all__ = [
     "opened",
     "train",
     "train_on_counts",
-    "train_on_counts_file",
 ]

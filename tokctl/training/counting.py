@@ -37,7 +37,7 @@ from tokctl.sources import (
     total_size,
 )
 from tokctl.sources.blocks import read_ahead
-from tokctl.training.options import MOST, Options, exact, share
+from tokctl.training.options import MOST, TrainOptions, exact, share
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -86,7 +86,7 @@ class Engine(Protocol):
         self,
         sources: Sequence[Source],
         recipe: Recipe,
-        options: Options,
+        options: TrainOptions,
         progress: Progress | None = None,
     ) -> tuple[_native.Counts, TextStats]:
         """Return exactly the counts and statistics that `counting.count` would return."""
@@ -95,7 +95,7 @@ class Engine(Protocol):
 def count(
     sources: Sequence[Source],
     recipe: Recipe,
-    options: Options,
+    options: TrainOptions,
     progress: Progress | None = None,
 ) -> tuple[_native.Counts, TextStats]:
     """Count the pre-tokens of all documents of all sources, in first-seen order.
@@ -167,7 +167,7 @@ class PartCounts(NamedTuple):
 def count_parts(
     parts: Sequence[tuple[SourcePart, int]],
     recipe: Recipe,
-    options: Options,
+    options: TrainOptions,
     *,
     threads: int = 1,
     memory_limit: float = math.inf,
@@ -213,7 +213,7 @@ def count_parts(
     yield PartCounts(finish_counts(texts.counter, 1), texts.documents, texts.bytes, digests)
 
 
-def source_digests(source: Source, recipe: Recipe, options: Options) -> list[str]:
+def source_digests(source: Source, recipe: Recipe, options: TrainOptions) -> list[str]:
     """Return the digests that a source adds to the list behind `TextStats.digest`; count nothing.
 
     Raises:
@@ -228,7 +228,7 @@ def source_digests(source: Source, recipe: Recipe, options: Options) -> list[str
     return texts.digests
 
 
-def check_parts(recipe: Recipe, options: Options) -> None:
+def check_parts(recipe: Recipe, options: TrainOptions) -> None:
     """Raise TokctlError if the recipe or the options don't allow counting in parts."""
     if recipe.traits.learns_superwords:
         raise BadOption(
@@ -244,7 +244,7 @@ def check_parts(recipe: Recipe, options: Options) -> None:
         )
 
 
-def first_pass_min_count(recipe: Recipe, options: Options) -> int:
+def first_pass_min_count(recipe: Recipe, options: TrainOptions) -> int:
     """Return the minimum count of a pre-token in the first pass.
 
     If a stage of the training splits pre-tokens further, the minimum is 1: the pre-tokens of the
@@ -256,7 +256,7 @@ def first_pass_min_count(recipe: Recipe, options: Options) -> int:
 
 
 def split_further(
-    counts: _native.Counts, pre_tokenizers: Sequence[Part], options: Options, scale: int
+    counts: _native.Counts, pre_tokenizers: Sequence[Part], options: TrainOptions, scale: int
 ) -> _native.Counts:
     """Split counted pre-tokens with more pre-tokenizers, and count the parts."""
     if not pre_tokenizers:
@@ -280,7 +280,7 @@ class _TextCounter:
     def __init__(
         self,
         recipe: Recipe,
-        options: Options,
+        options: TrainOptions,
         progress: Progress | None,
         total: int | None,
         words: _native.RunWords | None,
@@ -569,7 +569,7 @@ def _run_counter(work: Callable[[], _native.Counts]) -> _native.Counts:
 def count_mapping(
     words: Mapping[str, int] | Mapping[bytes, int] | _native.Counts,
     recipe: Recipe,
-    options: Options,
+    options: TrainOptions,
 ) -> tuple[_native.Counts, TextStats]:
     """Return existing counts in the order of the mapping, with statistics as of a file of them."""
     refuse_text_options(options)
@@ -601,7 +601,7 @@ def count_mapping(
 
 
 def _check_counts(
-    counts: _native.Counts, recipe: Recipe, options: Options
+    counts: _native.Counts, recipe: Recipe, options: TrainOptions
 ) -> tuple[_native.Counts, TextStats]:
     """Return counts and statistics as `count_lines` would give for a file of these counts."""
     if not recipe.is_byte_level and (word := counts.first_not_utf8()) is not None:
@@ -618,7 +618,7 @@ def _check_counts(
 
 
 def count_lines(
-    document: Document, recipe: Recipe, options: Options, progress: Progress | None = None
+    document: Document, recipe: Recipe, options: TrainOptions, progress: Progress | None = None
 ) -> tuple[_native.Counts, TextStats]:
     r"""Read counted pre-tokens, one `word<TAB>count` per line, in the order of the lines.
 
@@ -704,7 +704,7 @@ def _not_utf8(word: str | bytes) -> TokctlError:
     )
 
 
-def refuse_text_options(options: Options) -> None:
+def refuse_text_options(options: TrainOptions) -> None:
     """Raise TokctlError for weights and a sample, which apply only to texts."""
     if options.weights or options.sample is not None:
         raise BadOption(
@@ -714,7 +714,7 @@ def refuse_text_options(options: Options) -> None:
         )
 
 
-def memory_limit(options: Options) -> dict[str, Any]:
+def memory_limit(options: TrainOptions) -> dict[str, Any]:
     """Return the counter's arguments that limit its memory: the limit, and a store for the rest."""
     if options.memory is None:
         return {}

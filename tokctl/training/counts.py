@@ -10,7 +10,7 @@ Example:
     from tokctl.training import counts
 
     words = counts.read("words.tsv")
-    tokenizer = Tokenizer.train_on_counts(words, vocab_size=10_000)
+    tokenizer = Tokenizer.train(words, vocab_size=10_000)
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tokctl.training.counting import (
     finish_counts,
     read_count_lines,
 )
-from tokctl.training.options import Options
+from tokctl.training.options import TrainOptions
 
 if TYPE_CHECKING:
     from tokctl.model import Recipe
@@ -127,11 +127,13 @@ def count(
         recipe: Its normalizers and pre-tokenizers split the texts.
         reading: How paths are read; see `tokctl.sources.ReadOptions`.
         options: `min_count`, `threads`, `errors`, `sample`, `seed`, `memory`, `temporary`; see
-            `tokctl.training.Options`.
+            `tokctl.training.TrainOptions`.
 
     Example:
         words = counts.count("book.txt", default_recipe("bpe"), min_count=2)
         words[b" treasure"]  # 100
     """
-    counts, _ = counting.count(opened(sources, reading), recipe, Options(vocab_size=1, **options))
+    counts, _ = counting.count(
+        opened(sources, reading), recipe, TrainOptions(vocab_size=1, **options)
+    )
     return dict(counts.items())

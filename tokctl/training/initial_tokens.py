@@ -16,10 +16,10 @@ from tokctl.model import Model, Recipe
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.encoders import encoder
 from tokctl.model.parts import Part, native_parts
-from tokctl.training.options import Options
+from tokctl.training.options import TrainOptions
 
 
-def pre_tokens(recipe: Recipe, options: Options) -> list[bytes]:
+def pre_tokens(recipe: Recipe, options: TrainOptions) -> list[bytes]:
     """Return the initial tokens of `options` as pre-tokens of the recipe, without duplicates.
 
     Raises:
@@ -31,7 +31,7 @@ def pre_tokens(recipe: Recipe, options: Options) -> list[bytes]:
     )
 
 
-def _single_pre_token(text: str, recipe: Recipe, options: Options) -> bytes:
+def _single_pre_token(text: str, recipe: Recipe, options: TrainOptions) -> bytes:
     """Return the one pre-token that the recipe makes of `text`, or raise TokctlError."""
     try:
         encoded = text.encode()

@@ -6,19 +6,17 @@ Foroutan et al. 2025 (arXiv 2508.04796); `docs/parity.md` has the definition.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from pathlib import Path
 
 from tokctl import _native
 from tokctl.core.errors import BadInput, BadOption, CoreError
 from tokctl.core.values import brief
 from tokctl.model import Model, ParityRecord, Recipe
-from tokctl.model.byte_level import IN_ID_ORDER
-from tokctl.sources import AUTO, ReadOptions, Source, opened
+from tokctl.sources import AUTO, Named, ReadOptions, Source, opened
 from tokctl.training.counting import Progress, TextStats, count, digest_of
-from tokctl.training.options import MOST, Number, Options, Timing, exact
-from tokctl.training.training import first_tokens, limits, record_of, reserved, with_hint
+from tokctl.training.options import MOST, Number, Timing, TrainOptions, exact
+from tokctl.training.training import core_settings, first_tokens, record_of, with_hint
 
 VARIANTS = ("base", "window")
 MEASURES = ("tokens", "bytes", "characters")
@@ -28,14 +26,16 @@ USUAL_WINDOW = 100
 USUAL_LIMIT = 2
 
 #: Texts by language: paths or open sources.
-Texts = Mapping[str, "str | Path | Source | Sequence[str | Path | Source]"]
+Languages = Mapping[str, "Named | Sequence[Named]"]
 
 
 @dataclass(frozen=True)
-class Parity:
-    """Settings of parity-aware training: how languages take turns.
+class ParityOptions:
+    """Options of parity-aware training: how languages take turns.
 
     Attributes:
+        dev: Development texts in the same languages, on which compression is measured, best the
+            same sentences in all of them. None: the training texts are measured.
         variant: `base`: the language with the highest cost chooses the next merge. `window`: the
             same, but a language that chose more than its share of the last merges is passed over.
         global_merges: Number of first merges that all training texts choose together; or a share of
@@ -50,6 +50,7 @@ class Parity:
             default. The language's cost is multiplied by it.
     """
 
+    dev: Languages | None = None
     variant: str = "base"
     global_merges: int | str = 0
     measure: str | None = None
@@ -58,6 +59,12 @@ class Parity:
     targets: Mapping[str, Number] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.dev, Mapping | None):
+            raise BadOption(
+                f"invalid value {brief(self.dev)} for the development texts",
+                "give a dict of texts by language, for example {'fi': 'fi.txt', 'sw': 'sw.txt'}",
+                "bad-value",
+            )
         measures = (None, *MEASURES)
         for what, value, allowed in (
             ("variant of parity", self.variant, VARIANTS),
@@ -143,11 +150,10 @@ class CountedLanguages:
 
 
 def train_by_language(
-    languages: Texts,
+    languages: Languages,
     recipe: Recipe,
-    options: Options,
-    parity: Parity,
-    dev: Texts | None = None,
+    options: TrainOptions,
+    parity: ParityOptions,
     progress: Progress | None = None,
     timing: Timing | None = None,
     reading: ReadOptions = AUTO,
@@ -160,8 +166,6 @@ def train_by_language(
         options: As for `tokctl.training.train`, but without weights, initial tokens and a model to
             extend.
         parity: How the languages take turns.
-        dev: A text for each language that measures its compression; best the same sentences in all
-            languages. None: the training texts do.
         progress: As for `tokctl.training.train`.
         timing: As for `tokctl.training.train`.
         reading: As for `tokctl.training.train`.
@@ -170,7 +174,8 @@ def train_by_language(
         TokctlError: As for `tokctl.training.train`; a language has no text, or options conflict.
     """
     timing = timing or Timing()
-    check_parity(list(languages), recipe, options, parity, None if dev is None else list(dev))
+    check_parity(list(languages), recipe, options, parity)
+    dev = parity.dev
     counted = count_languages(
         {name: opened(texts, reading) for name, texts in languages.items()},
         None if dev is None else {name: opened(texts, reading) for name, texts in dev.items()},
@@ -185,9 +190,8 @@ def train_by_language(
 def check_parity(
     languages: Sequence[str],
     recipe: Recipe,
-    options: Options,
-    parity: Parity,
-    dev: Sequence[str] | None,
+    options: TrainOptions,
+    parity: ParityOptions,
 ) -> None:
     """Raise TokctlError for options that conflict, before any text is read."""
     options.check_against(recipe)
@@ -217,7 +221,7 @@ def check_parity(
         raise BadOption(
             "parity-aware training can't have initial tokens", "leave them out", "conflict"
         )
-    if options.extend:
+    if options.extended:
         raise BadOption(
             "parity-aware training starts anew, and can't extend a model",
             "leave the model to extend out; a finished model can be extended by ordinary training",
@@ -236,8 +240,9 @@ def check_parity(
             "name a text for each: --lang fi=fi.txt --lang sw=sw.txt",
             "missing-option",
         )
+    dev = parity.dev
     language_names = set(languages)
-    for what, names in (("development text", dev or ()), ("target", tuple(parity.targets))):
+    for what, names in (("development text", dev or ()), ("target", parity.targets)):
         if unknown := [name for name in names if name not in language_names]:
             raise BadOption(
                 f"there is a {what} for {unknown[0]}, and no text to train on",
@@ -258,7 +263,7 @@ def count_languages(
     languages: Mapping[str, Sequence[Source]],
     dev: Mapping[str, Sequence[Source]] | None,
     recipe: Recipe,
-    options: Options,
+    options: TrainOptions,
     progress: Progress | None = None,
 ) -> CountedLanguages:
     """Count the texts of each language separately.
@@ -268,13 +273,7 @@ def count_languages(
     Raises:
         TokctlError: As for `count`; a language has no pre-token.
     """
-    dev_options = Options(
-        vocab_size=options.vocab_size,
-        threads=options.threads,
-        errors=options.errors,
-        memory=options.memory,
-        temporary=options.temporary,
-    )
+    dev_options = replace(options, min_count=1, sample=None)
     train, stats = _count_each(languages, recipe, options, progress, "text")
     if dev is None:
         return CountedLanguages(train, None, stats, None)
@@ -288,7 +287,7 @@ def count_languages(
 def _count_each(
     languages: Mapping[str, Sequence[Source]],
     recipe: Recipe,
-    options: Options,
+    options: TrainOptions,
     progress: Progress | None,
     text_kind: str,
 ) -> tuple[dict[str, _native.Counts], TextStats]:
@@ -313,8 +312,8 @@ def _count_each(
 def fill_by_language(
     counted: CountedLanguages,
     recipe: Recipe,
-    options: Options,
-    parity: Parity,
+    options: TrainOptions,
+    parity: ParityOptions,
     progress: Progress | None = None,
     timing: Timing | None = None,
 ) -> Model:
@@ -329,26 +328,12 @@ def fill_by_language(
     limit = exact("the window's limit", parity.limit)
     has_window = parity.variant == "window"
     special = first_tokens(recipe)
-    settings = {
-        "ties": recipe.tie_break,
-        "units": recipe.units,
-        "marker": recipe.marker,
-        "vocab_size": options.vocab_size,
-        "special_tokens": special,
-        "reserved": reserved(recipe),
-        "initial_alphabet": IN_ID_ORDER if recipe.is_byte_level else [],
-        "bare_characters": recipe.has_bare_characters,
-        "min_frequency": options.min_frequency,
-        "max_token_length": options.max_token_length,
-        "whole_characters": options.whole_characters,
-        "limits": limits(options),
-    }
     report = (lambda size: progress("merge", size, options.vocab_size)) if progress else None
     try:
         trained = _native.train_parity(
             list(counted.train.values()),
             list(counted.dev.values()) if counted.dev else None,
-            settings,
+            core_settings(recipe, options, options.vocab_size, special),
             global_merges=parity.first_merges(),
             window=(parity.window, _as_fraction(limit)) if has_window else None,
             measure=measure,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from tokctl import _native
@@ -23,21 +22,20 @@ from tokctl.model import (
 )
 from tokctl.model.byte_level import BYTE_TOKENS, BYTES, IN_ID_ORDER, unspell
 from tokctl.model.filled import merges_of
-from tokctl.sources import AUTO, Document, ReadOptions, Source, documents, opened
+from tokctl.sources import AUTO, Named, ReadOptions, opened
 from tokctl.training import initial_tokens, resizing
 from tokctl.training.counting import (
     Engine,
     Progress,
     TextStats,
     count,
-    count_lines,
     count_mapping,
     scale_threshold,
     split_further,
 )
 from tokctl.training.options import (
-    Options,
     Timing,
+    TrainOptions,
     share,
 )
 
@@ -83,9 +81,9 @@ class _Trained:
 
 
 def train(
-    sources: str | Path | Source | Sequence[str | Path | Source],
+    sources: Named | Sequence[Named],
     recipe: Recipe,
-    options: Options,
+    options: TrainOptions,
     progress: Progress | None = None,
     timing: Timing | None = None,
     reading: ReadOptions = AUTO,
@@ -128,8 +126,9 @@ def train(
 def train_on_counts(
     words: Mapping[str, int] | Mapping[bytes, int] | _native.Counts,
     recipe: Recipe,
-    options: Options,
+    options: TrainOptions,
     progress: Progress | None = None,
+    timing: Timing | None = None,
     read: TextStats | None = None,
 ) -> Model:
     """Train on counted pre-tokens, in the order of the mapping.
@@ -141,40 +140,23 @@ def train_on_counts(
         recipe: The recipe to fill with a vocabulary.
         options: The size of the vocabulary and the other settings.
         progress: Called with the phase, the amount done and the total; see `counting.Progress`.
+        timing: Receives the seconds of the phases `count` and `merge`.
         read: Statistics of the texts for the model's training record; None: statistics of a file
             that holds these counts.
     """
-    counts, own_stats = count_mapping(words, recipe, options)
-    return fill(counts, read or own_stats, recipe, options, progress, Timing())
-
-
-def train_on_counts_file(
-    source: str | Path | Document,
-    recipe: Recipe,
-    options: Options,
-    progress: Progress | None = None,
-    timing: Timing | None = None,
-) -> Model:
-    """Train on a file of `word<TAB>count` lines; see `count_lines`.
-
-    Normalizers and pre-tokenizers are not applied to the words.
-    """
     timing = timing or Timing()
-    options.check_against(recipe)
-    initial_tokens.pre_tokens(recipe, options)
-    document = source if isinstance(source, Document) else documents([source])[0]
-    counts, stats = count_lines(document, recipe, options, progress)
+    counts, own_stats = count_mapping(words, recipe, options)
     timing.lap("count")
-    return fill(counts, stats, recipe, options, progress, timing)
+    return fill(counts, read or own_stats, recipe, options, progress, timing)
 
 
 def fill(
     counts: _native.Counts,
     stats: TextStats,
     recipe: Recipe,
-    options: Options,
-    progress: Progress | None,
-    timing: Timing,
+    options: TrainOptions,
+    progress: Progress | None = None,
+    timing: Timing | None = None,
 ) -> Model:
     """Return the recipe filled with the vocabulary that `counts` give.
 
@@ -185,8 +167,8 @@ def fill(
     options.check_against(recipe)
     if options.threshold is not None:
         recipe = recipe.with_threshold()
-    if options.extend:
-        resizing.check_extension(options.extend, recipe)
+    if options.extended:
+        resizing.check_extension(options.extended, recipe)
     if len(counts) == 0:
         raise BadInput(
             "there is nothing to train on: no pre-token was found",
@@ -198,8 +180,9 @@ def fill(
         trained = trainer(counts, stats, recipe, options, report)
     except CoreError as error:
         raise with_hint(error, recipe, options) from None
-    timing.lap("merge")
-    old = options.extend
+    if timing:
+        timing.lap("merge")
+    old = options.extended
     if old:
         new_tokens = [token.encode() for token in resizing.new_special_tokens(old, recipe)]
         trained.tokens += new_tokens
@@ -240,7 +223,7 @@ def fill(
     return model
 
 
-def record_of(stats: TextStats, options: Options, **measured: Any) -> TrainingRecord:
+def record_of(stats: TextStats, options: TrainOptions, **measured: Any) -> TrainingRecord:
     """Return the training record of texts and options; `measured` has the record's other fields."""
     return TrainingRecord(
         documents=stats.documents,
@@ -248,29 +231,12 @@ def record_of(stats: TextStats, options: Options, **measured: Any) -> TrainingRe
         sha256=stats.digest,
         weights=tuple(map(str, stats.weights)),
         count_scale=stats.scale,
-        **_recorded_options(options),
+        **options.recorded(),
         **measured,
     )
 
 
-def _recorded_options(options: Options) -> dict[str, Any]:
-    """Return the fields of a training record that the options alone decide."""
-    return {
-        "vocab_size": options.vocab_size,
-        "min_count": options.min_count,
-        "min_frequency": options.min_frequency,
-        "max_token_length": options.max_token_length,
-        "coverage": None if options.coverage is None else float(options.coverage),
-        "alphabet_limit": options.alphabet_limit,
-        "initial_alphabet": options.initial_alphabet,
-        "sample": None if options.sample is None else float(options.sample),
-        "seed": options.seed if options.sample is not None else 0,
-        "whole_characters": options.whole_characters,
-        "initial_tokens": tuple(options.initial_tokens),
-    }
-
-
-def changed_options(trained: Model, recipe: Recipe, options: Options) -> dict[str, Any]:
+def changed_options(trained: Model, recipe: Recipe, options: TrainOptions) -> dict[str, Any]:
     """Compare the options of a trained model with the options of a new training.
 
     The texts are not compared, nor options that don't change the result, such as the number of
@@ -283,9 +249,9 @@ def changed_options(trained: Model, recipe: Recipe, options: Options) -> dict[st
     record = trained.training
     if record is None:
         return {"training": (None, "a training")}
-    requested = _recorded_options(options) | {
+    requested = options.recorded() | {
         "threshold": _threshold(recipe, options),
-        "extended": len(options.extend.tokens) if options.extend else 0,
+        "extended": len(options.extended.tokens) if options.extended else 0,
     }
     pairs = {name: (getattr(record, name), value) for name, value in requested.items()}
     old, new = trained.recipe.to_dict(), recipe.to_dict()
@@ -293,24 +259,24 @@ def changed_options(trained: Model, recipe: Recipe, options: Options) -> dict[st
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def limits(options: Options) -> _native._Limits:
+def limits(options: TrainOptions) -> _native._Limits:
     """Return the limits of the alphabet in the form that the core takes."""
     return share("coverage", options.coverage), options.alphabet_limit, options.initial_alphabet
 
 
-def _threshold(recipe: Recipe, options: Options) -> str | None:
+def _threshold(recipe: Recipe, options: TrainOptions) -> str | None:
     """Return the threshold of removals, or None if the recipe does not use one."""
     if not recipe.has_threshold:
         return None
     return USUAL_THRESHOLD if options.threshold is None else str(options.threshold)
 
 
-def _merge_vocab_size(recipe: Recipe, options: Options) -> int:
+def _merge_vocab_size(recipe: Recipe, options: TrainOptions) -> int:
     """Return the vocabulary size without the special tokens that the model to extend lacks.
 
     These special tokens get the last ids.
     """
-    new = resizing.new_special_tokens(options.extend, recipe) if options.extend else ()
+    new = resizing.new_special_tokens(options.extended, recipe) if options.extended else ()
     return max(0, options.vocab_size - len(new))
 
 
@@ -318,12 +284,12 @@ def _train_merges(
     counts: _native.Counts,
     stats: TextStats,
     recipe: Recipe,
-    options: Options,
+    options: TrainOptions,
     report: Callable[[int], None] | None,
 ) -> _Trained:
     """Train BPE or WordPiece, stage by stage; each stage extends the model of the stage before."""
     *earlier, last = recipe.stages or (TrainingStage(),)
-    model = options.extend
+    model = options.extended
     ends: list[int] = []
     initial_merges = 0
     for stage in earlier:
@@ -367,7 +333,7 @@ def _train_stage(
     counts: _native.Counts,
     stats: TextStats,
     recipe: Recipe,
-    options: Options,
+    options: TrainOptions,
     report: Callable[[int], None] | None,
     stage: TrainingStage,
     vocab_size: int,
@@ -394,7 +360,7 @@ def _native_stage(
     counts: _native.Counts,
     stats: TextStats,
     recipe: Recipe,
-    options: Options,
+    options: TrainOptions,
     report: Callable[[int], None] | None,
     stage: TrainingStage,
     vocab_size: int,
@@ -407,23 +373,14 @@ def _native_stage(
     threads = options.threads or available_threads()
     return _native.train(
         counts,
+        **core_settings(recipe, options, vocab_size, special, stats.scale),
         criterion=recipe.score,
-        ties=recipe.tie_break,
-        units=recipe.units,
-        marker=recipe.marker,
-        vocab_size=vocab_size,
-        special_tokens=special,
-        reserved=reserved(recipe),
-        initial_alphabet=IN_ID_ORDER if recipe.is_byte_level else [],
-        bare_characters=recipe.has_bare_characters,
-        min_frequency=scale_threshold(options.min_frequency, stats.scale),
-        max_token_length=options.max_token_length,
         max_words=stage.max_words,
         forbidden=[text.encode() for text in stage.forbidden],
-        whole_characters=options.whole_characters,
         # Later stages extend a model that has the initial tokens already.
-        initial_tokens=initial_tokens.pre_tokens(recipe, options) if old is options.extend else [],
-        limits=limits(options),
+        initial_tokens=initial_tokens.pre_tokens(recipe, options)
+        if old is options.extended
+        else [],
         extend=(old.tokens, [merge[:3] for merge in old.merges]) if old else None,
         start=_start_encoder(recipe, old) if old else None,
         threads=threads,
@@ -434,6 +391,38 @@ def _native_stage(
         ),
         progress=report,
     )
+
+
+def core_settings(
+    recipe: Recipe,
+    options: TrainOptions,
+    vocab_size: int,
+    special_tokens: list[bytes],
+    scale: int = 1,
+) -> dict[str, Any]:
+    """Return the settings that all trainings by merges pass to the core.
+
+    Args:
+        recipe: The recipe to train.
+        options: The options of the training.
+        vocab_size: The number of ids at which the training ends.
+        special_tokens: The tokens with the lowest ids.
+        scale: The factor of the counts, see `TextStats`.
+    """
+    return {
+        "ties": recipe.tie_break,
+        "units": recipe.units,
+        "marker": recipe.marker,
+        "vocab_size": vocab_size,
+        "special_tokens": special_tokens,
+        "reserved": reserved(recipe),
+        "initial_alphabet": IN_ID_ORDER if recipe.is_byte_level else [],
+        "bare_characters": recipe.has_bare_characters,
+        "min_frequency": scale_threshold(options.min_frequency, scale),
+        "max_token_length": options.max_token_length,
+        "whole_characters": options.whole_characters,
+        "limits": limits(options),
+    }
 
 
 def _start_encoder(recipe: Recipe, old: Model) -> _native.Encoder | None:
@@ -450,14 +439,14 @@ def _start_encoder(recipe: Recipe, old: Model) -> _native.Encoder | None:
     return (encoders.pre_token_encoder if has_unique_tokens else encoders.replay_encoder)(old)
 
 
-def _after_stage(recipe: Recipe, options: Options, trained: _Trained) -> Model:
+def _after_stage(recipe: Recipe, options: TrainOptions, trained: _Trained) -> Model:
     """Return the model at the end of a stage, without new special tokens: they get the last ids."""
-    new = resizing.new_special_tokens(options.extend, recipe) if options.extend else ()
+    new = resizing.new_special_tokens(options.extended, recipe) if options.extended else ()
     special_tokens = tuple(token for token in recipe.special_tokens if token not in new)
     recipe = replace(recipe, special_tokens=special_tokens)
     if trained.core is not None:
         return Model.of_core(recipe, trained.core)
-    added = options.extend.added_tokens if options.extend else None
+    added = options.extended.added_tokens if options.extended else None
     return Model(recipe, trained.tokens, trained.merges, added_tokens=added)
 
 
@@ -477,7 +466,7 @@ def _train_superwords(
     counts: _native.Counts,
     stats: TextStats,
     recipe: Recipe,
-    options: Options,
+    options: TrainOptions,
     report: Callable[[int], None] | None,
 ) -> _Trained:
     """Train BoundlessBPE: BPE, with or without removals, then supermerges over runs of pre-tokens.
@@ -533,11 +522,11 @@ def _train_by_frequency(
     counts: _native.Counts,
     stats: TextStats,
     recipe: Recipe,
-    options: Options,
+    options: TrainOptions,
     _report: Callable[[int], None] | None,
 ) -> _Trained:
     """Train a word or character model: its tokens are the most frequent words or characters."""
-    old = options.extend
+    old = options.extended
     has_words = recipe.looks_up_pre_tokens
     special = first_tokens(recipe)
     first_ids = old.tokens if old else special
@@ -564,7 +553,7 @@ def _train_unigram(
     counts: _native.Counts,
     _stats: TextStats,
     recipe: Recipe,
-    options: Options,
+    options: TrainOptions,
     report: Callable[[int], None] | None,
 ) -> _Trained:
     """Train Unigram. Special tokens have the lowest ids, then byte tokens, then pieces by score."""
@@ -632,15 +621,15 @@ def reserved(recipe: Recipe) -> list[bytes]:
     return [unspell(token) for token in recipe.special_tokens if set(token) <= BYTES.keys()]
 
 
-def with_hint(error: CoreError, recipe: Recipe, options: Options) -> TokctlError:
+def with_hint(error: CoreError, recipe: Recipe, options: TrainOptions) -> TokctlError:
     """Return the core's error as a TokctlError with a hint."""
     message = error.message
     if error.kind == "vocabulary-too-small":
         min_size = error.details[1]
         if options.initial_tokens:
             message = message.replace("alphabet and", "alphabet, the initial tokens and")
-        if options.extend:
-            min_size += len(resizing.new_special_tokens(options.extend, recipe))
+        if options.extended:
+            min_size += len(resizing.new_special_tokens(options.extended, recipe))
             message = (
                 f"a vocabulary of {options.vocab_size} is too small: the model to extend, the "
                 f"new characters and the new special tokens need {min_size}"

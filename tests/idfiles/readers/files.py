@@ -12,7 +12,7 @@ from tests.twins import megatron
 from tokctl import Tokenizer, preset
 
 WORDS = {"low": 5, "lower": 2, "newest": 6, "widest": 3, "a": 9}
-MODEL = Tokenizer.train_on_counts(WORDS, vocab_size=275, recipe=preset("gpt2"))
+MODEL = Tokenizer.train(WORDS, vocab_size=275, recipe=preset("gpt2"))
 
 #: Documents, as they must come back.
 TEXTS = [b"low lower\n", b"", b"newest \xff\xfe\n\nwidest", "été 🙂".encode(), b"\n", b"a" * 50]

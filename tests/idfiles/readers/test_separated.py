@@ -17,7 +17,7 @@ from tokctl.idfiles.chunks import IdPart
 from tokctl.idfiles.reader import read_text, split_documents
 
 WORDS = {"low": 5, "lower": 2}
-ENDED = Tokenizer.train_on_counts(WORDS, vocab_size=265, recipe=preset("gpt2"))
+ENDED = Tokenizer.train(WORDS, vocab_size=265, recipe=preset("gpt2"))
 EOS = "<|endoftext|>"
 
 

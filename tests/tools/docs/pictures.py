@@ -531,7 +531,7 @@ def erratum() -> str:
     (source,) = documents([str(path)])
     recipe = preset("wordpiece-likelihood")
     words = dict(line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
-    tokenizer = Tokenizer.train_on_counts(
+    tokenizer = Tokenizer.train(
         {word: int(count) for word, count in words.items()}, vocab_size=11, recipe=recipe
     )
     replay = MergeReplay(tokenizer, read_counts(tokenizer, source))
@@ -632,9 +632,7 @@ def characters_and_bytes() -> str:
 def _cut(name: str, text: str) -> list[str]:
     """A text's pre-tokens."""
     recipe = replace(BPE, pre_tokenizers=name)
-    data, spans = Tokenizer.train_on_counts({"a": 1}, vocab_size=256, recipe=recipe).pre_tokens(
-        text
-    )
+    data, spans = Tokenizer.train({"a": 1}, vocab_size=256, recipe=recipe).pre_tokens(text)
     return [data[start:end].decode() for start, end in spans]
 
 

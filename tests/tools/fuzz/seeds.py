@@ -33,7 +33,7 @@ def models() -> Iterator[Model]:
     yield with_added(RECIPES["gpt2"])
     counts = {"low": 5, "lower": 2, "newest": 6, "widest": 3, "naïve": 1}
     for algorithm in ("bpe", "wordpiece", "unigram"):
-        yield Tokenizer.train_on_counts(counts, vocab_size=290, algorithm=algorithm).model
+        yield Tokenizer.train(counts, vocab_size=290, algorithm=algorithm).model
 
 
 def sentencepieces() -> Iterator[bytes]:

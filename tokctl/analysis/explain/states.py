@@ -88,7 +88,7 @@ def count_pre_tokens(
     """
     from tokctl import training
 
-    options = training.Options(vocab_size=1, errors=errors)
+    options = training.TrainOptions(vocab_size=1, errors=errors)
     return training.count(sources, tokenizer.recipe, options)[0].items()
 
 
@@ -120,7 +120,7 @@ def read_counts(tokenizer: Tokenizer, document: Document) -> list[tuple[bytes, i
     """
     from tokctl import training
 
-    options = training.Options(vocab_size=1)
+    options = training.TrainOptions(vocab_size=1)
     return training.count_lines(document, tokenizer.recipe, options)[0].items()
 
 
@@ -166,7 +166,7 @@ def _as_split(
         return counts
     from tokctl import training
 
-    options = training.Options(vocab_size=1)
+    options = training.TrainOptions(vocab_size=1)
     words, _ = training.counting.count_mapping(dict(counts), tokenizer.recipe, options)
     return training.counting.split_further(words, stage.pre_tokenizers, options, 1).items()
 
@@ -309,7 +309,7 @@ class Criterion:
             allowed. `forbidden`: it would contain a forbidden text. `special`: it would spell a
                 special
             token. `cut`: it would cut a character (`whole_characters` in
-                `tokctl.training.Options`).
+                `tokctl.training.TrainOptions`).
         """
         if self._longest is not None and self._length(pair) > self._longest:
             return "long"

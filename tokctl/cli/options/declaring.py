@@ -11,7 +11,7 @@ be compiled four times at every start.
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from typer.models import ArgumentInfo, OptionInfo
@@ -166,11 +166,16 @@ class OptionGroup:
     @property
     def given(self) -> dict[str, Any]:
         """The values of the options that are given, by option, such as `--stride`."""
-        return {
-            spelling_of(get_args(each.annotation)[1]): value
-            for name, each in parameters_of(type(self)).items()
-            if is_given(value := getattr(self, name), each.default)
-        }
+        return given_options(self)
+
+
+def given_options(group: Any) -> dict[str, Any]:
+    """Return the values of the options of a group that are given, by option."""
+    return {
+        spelling_of(get_args(each.annotation)[1]): value
+        for name, each in parameters_of(type(group)).items()
+        if is_given(value := getattr(group, name), each.default)
+    }
 
 
 def is_given(value: Any, default: Any) -> bool:
@@ -185,34 +190,54 @@ def spelling_of(option: CliOption) -> str:
     return str((option.param_decls or ("",))[0]).split("/")[0]
 
 
-def parameters_of(group: type[OptionGroup]) -> dict[str, inspect.Parameter]:
-    """Return the options of a group as parameters of a function, by the names of the fields."""
+def parameters_of(group: type) -> dict[str, inspect.Parameter]:
+    """Return the options of a group as parameters of a function, by the names of the fields.
+
+    A field is an option if its annotation has a `CliOption`, or if its metadata has an `Option`.
+    """
     kind = inspect.Parameter.KEYWORD_ONLY
-    return {
-        field.name: inspect.Parameter(
-            field.name, kind, default=field.default, annotation=field.type
-        )
-        for field in fields(group)  # type: ignore[arg-type]
-        if get_origin(field.type) is Annotated
-    }
+    found: dict[str, inspect.Parameter] = {}
+    for field in fields(group):
+        default, annotation = field.default, field.type
+        if (declared := field.metadata.get("option")) and declared.usage:
+            option = CliOption(declared.usage, declared.help, **declared.settings)
+            annotation = Annotated[declared.kind, option]
+            default = None if default == () else default
+        if get_origin(annotation) is Annotated:
+            found[field.name] = inspect.Parameter(
+                field.name, kind, default=default, annotation=annotation
+            )
+    return found
+
+
+def _make_group(group: type, values: dict[str, Any]) -> Any:
+    """Return a group with the values of a command line, from which it removes its own."""
+    given = {name: values.pop(name) for name in parameters_of(group)}
+    for field in fields(group):
+        declared = field.metadata.get("option")
+        if declared and field.name in given:
+            value = given.pop(field.name)
+            if value is not None:
+                option = declared.usage.split(" ")[0]
+                given[field.name] = declared.parse(option, value) if declared.parse else value
+    return group(**given)
 
 
 def with_groups(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command as Typer takes it: each option of a group is a parameter of its own."""
-    groups: dict[str, tuple[type[OptionGroup], list[str]]] = {}
+    groups: dict[str, type] = {}
     parameters: dict[str, inspect.Parameter] = {}
     for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
         kind = parameter.annotation
-        if isinstance(kind, type) and issubclass(kind, OptionGroup):
-            options = parameters_of(kind)
-            groups[name] = kind, list(options)
-            parameters.update(options)
+        if is_dataclass(kind) and isinstance(kind, type):
+            groups[name] = kind
+            parameters.update(parameters_of(kind))
         else:
             parameters[name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
 
     def call(**values: Any) -> Any:
-        for name, (group, options) in groups.items():
-            values[name] = group(**{option: values.pop(option) for option in options})
+        for name, group in groups.items():
+            values[name] = _make_group(group, values)
         return command(**values)
 
     call.__name__, call.__doc__ = command.__name__, command.__doc__

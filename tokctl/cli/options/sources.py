@@ -23,7 +23,7 @@ _source = partial(CliOption, panel="Where the text comes from")
 
 
 @dataclass(eq=False, repr=False)
-class Texts(OptionGroup):
+class SourceOptions(OptionGroup):
     """Texts that the arguments of a command name, and how they are read.
 
     Attributes:
@@ -82,9 +82,9 @@ class Texts(OptionGroup):
                 f"{option} says how texts are read, and there is none", hint, "conflict"
             )
 
-    def without_lists(self) -> "Texts":
+    def without_lists(self) -> "SourceOptions":
         """Return the settings for other texts, which no list names."""
-        return Texts(self.format, self.text_field, self.include, self.exclude)
+        return SourceOptions(self.format, self.text_field, self.include, self.exclude)
 
     @property
     def reading(self) -> "ReadOptions":
@@ -166,7 +166,7 @@ class Texts(OptionGroup):
 
 
 @dataclass(eq=False, repr=False)
-class ListedTexts(Texts):
+class ListedTexts(SourceOptions):
     """Texts that arguments and lists name, and how they are read."""
 
     files_from: Annotated[

@@ -217,101 +217,17 @@ class RecipeOptions(OptionGroup):
 
 
 @dataclass(eq=False, repr=False)
-class VocabularyOptions(OptionGroup):
-    """Options of the vocabulary: its size, alphabet and initial tokens."""
+class CountingOptions(OptionGroup):
+    """Options of reading and counting the texts; those of the vocabulary are `TrainOptions`."""
 
-    vocab: Annotated[
-        int,
-        CliOption(
-            "--vocab -v N",
-            "The vocabulary size: all ids, including special tokens and alphabet. 10K is 10,000.",
-            min=1,
-            short="The vocabulary size; by default 10K (10,000)",
-        ),
-    ] = 10_000
-    min_count: Annotated[
-        int, _vocabulary("--min-count N", "Drop pre-tokens that occur fewer than N times.", min=1)
-    ] = 1
-    min_frequency: Annotated[
-        int,
-        _vocabulary(
-            "--min-frequency N",
-            "Don't merge pairs, or give ids to words, that occur fewer than N times.",
-            min=1,
-            short="Merge no pair that occurs less than N times",
-        ),
-    ] = 1
-    threshold: Annotated[
-        str | None,
-        _vocabulary(
-            "--threshold SHARE",
-            "Remove a token when this share of its occurrences becomes part of another one; by "
-            "default 0.9 for picky, and boundless removes none.",
-        ),
-    ] = None
-    max_token_length: Annotated[
-        int | None,
-        _vocabulary(
-            "--max-token-length N",
-            "The length limit of tokens, in bytes or characters; by default none, and 16 for "
-            "unigram.",
-            min=1,
-        ),
-    ] = None
-    whole_characters: Annotated[
-        bool,
-        _vocabulary(
-            "--whole-characters",
-            "For models of bytes: merge bytes into whole characters first, and then only whole "
-            "characters. A token of several bytes is then text, or the beginning of one character.",
-        ),
-    ] = False
-    initial_token: Annotated[
-        list[str] | None,
-        _vocabulary(
-            "--initial-token TEXT",
-            "Give this text one token, even if it doesn't occur. The first merges make it, so the "
-            "pre-tokenizer must not cut it. A space in front counts. Can be repeated.",
-        ),
-    ] = None
     initial_tokens_from: Annotated[
         str | None,
         _vocabulary(
             "--initial-tokens-from FILE",
-            "The same for each line of this file, taken literally.",
+            "Give each line of this file one token, as --initial-token does; taken literally.",
             reads=TEXTS,
         ),
     ] = None
-    coverage: Annotated[
-        str | None,
-        _vocabulary(
-            "--coverage SHARE",
-            "Give ids to the most frequent characters until they cover this share of the text, "
-            "such as 0.9995; by default to all characters.",
-        ),
-    ] = None
-    alphabet_limit: Annotated[
-        int | None,
-        _vocabulary(
-            "--alphabet-limit N",
-            "Give ids to the N most frequent characters only; by default to all.",
-            min=1,
-        ),
-    ] = None
-    initial_alphabet: Annotated[
-        str,
-        _vocabulary(
-            "--initial-alphabet CHARACTERS",
-            "Give these characters an id even if the text doesn't contain them.",
-            show_default=False,
-        ),
-    ] = ""
-
-
-@dataclass(eq=False, repr=False)
-class CountingOptions(OptionGroup):
-    """Options of reading and counting the texts."""
-
     threads: TrainThreads = None
     memory: Annotated[
         str | None,

@@ -431,7 +431,7 @@ def _extended(
 
     recipe = _splitting_words(model)
     old = replace(model, recipe=recipe)
-    options = training.Options(vocab_size=size, extend=old, errors=errors, threads=threads)
+    options = training.TrainOptions(vocab_size=size, extend=old, errors=errors, threads=threads)
     found = training.train(sources, recipe, options, progress)
     found = replace(
         found,

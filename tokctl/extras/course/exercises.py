@@ -144,7 +144,7 @@ def _trained(counts: Counts, size: int, recipe: Recipe) -> Tokenizer | None:
     """Return the tokenizer that tokctl trains; None without words, which training refuses."""
     if not counts:
         return None
-    return Tokenizer.train_on_counts(counts, vocab_size=size, recipe=recipe)
+    return Tokenizer.train(counts, vocab_size=size, recipe=recipe)
 
 
 def _merges(tokenizer: Tokenizer | None) -> list[Pair]:
@@ -194,7 +194,7 @@ def _plain(text: str) -> str:
 )
 def _word_ids(counts: Counts, size: int, text: str) -> list[int]:
     recipe = replace(WORD, pre_tokenizers=_AT_SPACES)
-    model = Tokenizer.train_on_counts(counts, vocab_size=size, recipe=recipe)
+    model = Tokenizer.train(counts, vocab_size=size, recipe=recipe)
     return model.encode_ids(text)
 
 
@@ -461,7 +461,7 @@ def _allowed(tokens: Sequence[str], most: int, forbidden: Sequence[str]) -> list
 
     def is_made(token: str) -> bool:
         size = 256 + len(token.encode())
-        model = Tokenizer.train_on_counts({token: 1}, vocab_size=size, recipe=recipe)
+        model = Tokenizer.train({token: 1}, vocab_size=size, recipe=recipe)
         return token.encode() in model.model.tokens
 
     return [token for token in tokens if is_made(token)]

@@ -19,7 +19,7 @@ from tokctl.extras import arrow
 from tokctl.model import Recipe
 from tokctl.sources import opened
 from tokctl.tokenizer import Tokenizer
-from tokctl.training import Options
+from tokctl.training import TrainOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -90,7 +90,7 @@ def count(
         table = tokctl.extras.ray.count("corpus/", "bpe")
     """
     sources = opened(dataset_source(data, text) if isinstance(data, ray.data.Dataset) else data)
-    options = Options(1, errors=errors, memory=memory)
+    options = TrainOptions(errors=errors, memory=memory)
     counts, _ = (cluster or Cluster()).count(sources, arrow.recipe_of(recipe), options)
     return arrow.table_of_counts(counts, 0)
 

@@ -41,7 +41,7 @@ from tokctl.sources import Batch, Records, Source, total_size
 from tokctl.sources import tables as table_columns
 from tokctl.sources.document import Splitter
 from tokctl.sources.parts import SourcePart, joint_name, parts_of
-from tokctl.training import Options, counting
+from tokctl.training import TrainOptions, counting
 from tokctl.training.counting import Progress, TextStats
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ _STRETCHES = 64
 _STRETCH = 1 << 20
 
 #: Data that every task needs: recipe, options, and the home of the calling process.
-_Asked = tuple["Recipe", Options, DriverHost]
+_Asked = tuple["Recipe", TrainOptions, DriverHost]
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Cluster:
         self,
         sources: Sequence[Source],
         recipe: Recipe,
-        options: Options,
+        options: TrainOptions,
         progress: Progress | None = None,
     ) -> tuple[_native.Counts, TextStats]:
         """Return the counts that `tokctl.training.counting.count` finds on one machine.

@@ -28,7 +28,7 @@ from tokctl.model import Recipe
 from tokctl.sources import BLOCK_SIZE, Batch, Document, Records, Source, flat
 from tokctl.sources.parts import SourcePart
 from tokctl.training import counting, training
-from tokctl.training.options import Options, Timing
+from tokctl.training.options import Timing, TrainOptions
 
 #: Number of parts in the sample; bytes of text to read of each; and bytes as stored to read at
 #: least of a source without parts, which may be compressed.
@@ -112,7 +112,7 @@ class Plan:
 
 
 def plan(
-    cluster: Cluster, sources: Sequence[Source], recipe: Recipe, options: Options
+    cluster: Cluster, sources: Sequence[Source], recipe: Recipe, options: TrainOptions
 ) -> tuple[Costs, Plan]:
     """Estimate the cost of `Cluster.count` and of the training after it.
 
@@ -209,7 +209,7 @@ def planned(
     )
 
 
-def measure(parts: Sequence[SourcePart], recipe: Recipe, options: Options) -> Costs:
+def measure(parts: Sequence[SourcePart], recipe: Recipe, options: TrainOptions) -> Costs:
     """Count a sample of the parts on this machine, train on it, and return the costs.
 
     Args:

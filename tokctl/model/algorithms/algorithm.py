@@ -1,18 +1,24 @@
-"""The facts about an algorithm that the rest of tokctl needs, as plain data."""
+"""The class of algorithms: facts that the rest of tokctl needs, and checks of recipes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tokctl.core.errors import BadOption
+
+if TYPE_CHECKING:
+    from tokctl.model.recipe import Recipe
 
 
 class Algorithm(NamedTuple):
-    """The abilities of one algorithm: recipe fields, training, explanation and export.
+    """Facts about an algorithm (recipe fields, training, explanation, export) and its checks.
 
-    Code outside `tokctl.model.algorithms` never compares an algorithm's name. It reads one of
-    these fields instead (`recipe.traits.learns_merges`). Code that belongs to another package is
-    in one table in that package: trainers in `tokctl.training`, by `trainer`, and writers of
-    Hugging Face models in `tokctl.formats.huggingface`, by the names in `huggingface`.
+    An algorithm that refuses more than others is a subclass with other `check` methods. Code
+    outside `tokctl.model.algorithms` never compares an algorithm's name. It reads one of these
+    fields instead (`recipe.traits.learns_merges`). Code that belongs to another package is in one
+    table in that package: trainers in `tokctl.training`, by `trainer`, and writers of Hugging
+    Face models in `tokctl.formats.huggingface`, by the names in `huggingface`.
 
     Attributes:
         name: name in recipes and on the command line.
@@ -71,6 +77,52 @@ class Algorithm(NamedTuple):
     can_fall_back: bool = True
     is_nested: bool = False
     longest_token: int | None = None
+
+    def check(self, recipe: Recipe) -> None:
+        """Raise TokctlError if a recipe has symbols that the algorithm can't merge or look up."""
+        if recipe.byte_fallback and (recipe.is_byte_level or not self.can_fall_back):
+            raise BadOption(
+                "only models of characters can fall back to bytes, and WordPiece can't",
+                "leave byte fallback out, or take another algorithm",
+                "conflict",
+            )
+        if recipe.is_byte_level and not self.reads_bytes:
+            raise BadOption(
+                f"{self.name} reads characters, not bytes",
+                "leave --bytes out; byte fallback gives unigram the bytes of unknown characters",
+                "conflict",
+            )
+
+    def check_marker(self, kind: str) -> None:
+        """Raise TokctlError if the recipes can't have a kind of word marker."""
+        if self.marks_continuations != (kind == "continuation"):
+            raise BadOption(
+                "WordPiece needs a continuation marker, and only WordPiece has one",
+                "give wordpiece Marker('continuation', '##'), and others another kind or none",
+                "conflict",
+            )
+        if kind not in self.marker_kinds:
+            raise BadOption(
+                f"{self.name} has no word marker",
+                "leave it out: markers are for bpe and wordpiece",
+                "conflict",
+            )
+
+    def check_training(self, recipe: Recipe, options: Any) -> None:
+        """Raise TokctlError if `options` (`TrainOptions`) do not suit the algorithm."""
+        longest, asked = self.longest_token, options.max_token_length
+        if longest is not None and asked is not None and asked > longest:
+            raise BadOption(
+                f"invalid value {asked} for the greatest token length of {self.name}",
+                f"its pieces have up to {longest} characters: --max-token-length {longest}",
+                "bad-value",
+            )
+        if options.initial_tokens and recipe.removal:
+            raise BadOption(
+                f"{self.name} can't have initial tokens: its training may take them away",
+                "leave them out, or take --algo bpe or superbpe",
+                "conflict",
+            )
 
     @property
     def by_frequency(self) -> bool:

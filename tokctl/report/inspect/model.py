@@ -9,6 +9,7 @@ from tokctl.analysis.explain import Checks, FileFacts, MergeRecord, Summary
 from tokctl.analysis.health import Example, Finding, Health
 from tokctl.analysis.metrics import space_mark
 from tokctl.core.humanize import file_names, plural
+from tokctl.core.options import options_of
 from tokctl.model import Model, ParityRecord, Recipe, TrainingRecord, TrainingStage
 from tokctl.model.parts import AddedToken, Part
 from tokctl.report.document import (
@@ -450,6 +451,9 @@ def training_facts(
     recipe: Recipe, record: TrainingRecord, parity: ParityRecord | None
 ) -> Iterator[tuple[str, str]]:
     """Yield labels and values on the text that the training read, and on its options."""
+    # Imported late, because models that tokctl has not trained don't need it.
+    from tokctl.training.options import TrainOptions
+
     read = f"{plural(record.documents, 'document')}, {plural(record.bytes, 'byte')}"
     yield "trained on", f"{read}, sha256 {record.sha256[:12]}…"
     if record.sample is not None:
@@ -462,25 +466,10 @@ def training_facts(
         counted += f"; counts are {record.count_scale:,} times the weighted ones"
     yield "counted", counted
     asked = f"{record.vocab_size:,} ids"
-    if record.min_count > 1:
-        asked += f", pre-tokens from {record.min_count:,} occurrences"
-    if record.threshold is not None:
-        asked += f", tokens removed from an IoS of {record.threshold}"
-    if record.min_frequency > 1:
-        asked += f", pairs from {record.min_frequency:,} occurrences"
-    if record.max_token_length is not None:
-        asked += f", tokens up to length {record.max_token_length:,}"
-    if record.coverage is not None:
-        asked += f", characters that cover {record.coverage:g} of the text"
-    if record.alphabet_limit is not None:
-        asked += f", an alphabet of {record.alphabet_limit:,} at most"
-    if record.initial_alphabet:
-        asked += f", with {brief(record.initial_alphabet)} in the alphabet"
-    if record.whole_characters:
-        asked += ", characters kept whole"
-    if record.initial_tokens:
-        few = ", ".join(map(brief, record.initial_tokens[:8]))
-        asked += f", the initial tokens {few}" + (", …" if len(record.initial_tokens) > 8 else "")
+    usual = TrainOptions()
+    for name, option in options_of(usual).items():
+        if option.told and (value := getattr(record, name)) != getattr(usual, name):
+            asked += ", " + option.told.replace("{}", _option_value(value))
     yield "asked for", asked + (f", but {_exhausted(recipe)}" if record.exhausted else "")
     if record.stage_ends:
         begun = enumerate(record.stage_ends, start=2)
@@ -491,6 +480,14 @@ def training_facts(
         yield "went on from", f"a model of {record.extended:,} ids"
     if record.pruned_from is not None:
         yield "pruned", f"from {record.pruned_from:,} ids"
+
+
+def _option_value(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(_option_value, value[:8])) + (", …" if len(value) > 8 else "")
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:g}" if isinstance(value, float) else brief(value)
 
 
 def _turns(record: ParityRecord) -> str:

@@ -29,7 +29,7 @@ from tokctl.model import Recipe
 from tokctl.model.presets import default_recipe, preset
 from tokctl.sources import documents
 from tokctl.tokenizer import Tokenizer
-from tokctl.training import Options
+from tokctl.training import TrainOptions
 from tokctl.training import count as counted
 
 #: Whole processes start this, in the checkout: the script `tokctl` could be another one's.
@@ -79,7 +79,7 @@ def train_parity(job: Job) -> Task:
     recipe = replace(preset("gpt2"), tie_break="highest-text")
 
     def run_training() -> Tokenizer:
-        return Tokenizer.train_by_language(
+        return Tokenizer.train(
             job.languages(), vocab_size=job.vocab, recipe=recipe, threads=job.threads
         )
 
@@ -128,7 +128,7 @@ def _all_tokens(trained: Tokenizer) -> Outcome:
 def count(job: Job) -> Task:
     """The first half of a training: pre-tokens with their counts, in the order met. In Rust,
     without the dictionary that `tokctl.training.counts.count` makes of them."""
-    recipe, options = preset("gpt2"), Options(vocab_size=job.vocab, threads=job.threads)
+    recipe, options = preset("gpt2"), TrainOptions(vocab_size=job.vocab, threads=job.threads)
 
     def run_count() -> Any:
         return counted(documents([job.text]), recipe, options)[0]
