@@ -148,9 +148,9 @@ def test_use_of_nothing(bpe: str) -> None:
 
 def test_nbest(tmp_path: Path) -> None:
     path = str(tmp_path / "m.json")
-    Tokenizer.train(
-        {"▁low": 9, "▁lower": 4, "▁newer": 3}, vocab_size=20, algorithm="unigram"
-    ).save(path)
+    Tokenizer.train({"▁low": 9, "▁lower": 4, "▁newer": 3}, vocab_size=20, algorithm="unigram").save(
+        path
+    )
     (one,), (three,) = (
         told(path, "--word", "lower", "--nbest", number)["words"] for number in ("1", "3")
     )
