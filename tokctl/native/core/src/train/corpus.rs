@@ -187,6 +187,11 @@ impl Corpus {
         Ok(corpus)
     }
 
+    /// Return the number of slots.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Raise the count of a symbol to `count`, its total with the occurrences outside the corpus.
     pub fn count_all(&mut self, symbol: u32, count: u64) {
         let known = &mut self.symbol_counts[symbol as usize];

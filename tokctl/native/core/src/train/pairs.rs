@@ -614,6 +614,13 @@ impl Pairs {
         }
     }
 
+    /// Drop positions that are listed twice, or known to be outdated, from disordered lists.
+    pub fn order_all(&mut self) {
+        for id in 0..self.pairs.len() as PairId {
+            self.order(id);
+        }
+    }
+
     /// Compute the pair's current key under the tie rule. This may visit every word that contains
     /// the pair, whereas [`Pairs::tie_bound`] costs nothing.
     pub fn tie_key(&mut self, id: PairId, corpus: &Corpus) -> TieKey {

@@ -65,6 +65,8 @@ pub struct Stepper {
     neighbours: u64,
     /// Each step made, first to last.
     undo: Vec<Undo>,
+    /// Positions that undone steps gave back to pairs since [`Pairs::order_all`].
+    regained: usize,
     /// Reason to refuse each pair, whatever its count.
     refusals: Vec<Option<Refusal>>,
 }
@@ -111,6 +113,7 @@ impl Stepper {
             symbols,
             neighbours: neighbours as u64,
             undo: Vec::new(),
+            regained: 0,
             refusals: Vec::new(),
             model,
             options,
@@ -191,6 +194,12 @@ impl Stepper {
         }
         self.symbols += times;
         self.neighbours += times;
+        // Going back and forth lists the same positions again and again.
+        self.regained += undo.merged.len();
+        if self.regained > self.corpus.len() {
+            self.regained = 0;
+            self.pairs.order_all();
+        }
     }
 
     /// Return the numbers of the words that the last merge rewrote, ascending.
@@ -273,7 +282,7 @@ impl Stepper {
         } else {
             ranked.sort_by_cached_key(|&(_, pair)| pairs.tie_key(pair, corpus));
         }
-        ranked.sort_by(|a, b| b.0.cmp(&a.0)); // keeps the order of equals
+        ranked.sort_by_key(|&(score, _)| Reverse(score)); // keeps the order of equals
     }
 
     fn described(&self, pair: PairId) -> RankedPair {
