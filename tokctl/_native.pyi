@@ -24,6 +24,7 @@ __all__ = [
     "ModelFile",
     "ParityTraining",
     "RunWords",
+    "Stepper",
     "StoredModel",
     "TextColumn",
     "Training",
@@ -61,6 +62,8 @@ _Memory: TypeAlias = bytes | memoryview
 _Otherwise: TypeAlias = Callable[[str | bytes], bytes]
 #: (start, end) of ranges.
 _Ranges: TypeAlias = list[tuple[int, int]]
+#: (left, right, count, left count, right count, reason why it may not be merged) of a pair.
+_PairRow: TypeAlias = tuple[int, int, int, int, int, str | None]
 #: A round of a Unigram training: (pieces, objective, tokens, unused, dropped, [(text, loss)]).
 _RoundRow: TypeAlias = tuple[int, float, int, int, int, list[tuple[bytes, float | None]]]
 
@@ -305,6 +308,53 @@ def train_parity(
     `global_merges` is a number, or a share with its denominator. `window` is the size of the
     window, and the limit as numerator and denominator.
     """
+
+@final
+class Stepper:
+    """A training by merges on counted pre-tokens ("words"), at one of its steps.
+
+    `encoder` gives the initial symbols, `merges` are rows of (left, right, token). `rules` decide
+    between pairs: criterion, ties, units, marker, special_tokens, initial_alphabet, min_frequency,
+    max_token_length, max_words, forbidden, whole_characters.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        counts: Sequence[tuple[bytes, int]],
+        tokens: Sequence[bytes],
+        merges: Sequence[tuple[int, int, int]],
+        rules: dict[str, Any],
+        *,
+        keeps_scan_order: bool,
+    ) -> None: ...
+    @property
+    def step(self) -> int:
+        """The number of merges made."""
+    def goto(self, step: int) -> None:
+        """Go to the state after `step` merges."""
+    @property
+    def symbols(self) -> int:
+        """The weighted number of symbols, including those without an id."""
+    @property
+    def distinct_pairs(self) -> int:
+        """The number of distinct pairs."""
+    @property
+    def unknown_pairs(self) -> int:
+        """The weighted number of neighbours of which one has no id."""
+    def rewritten(self) -> list[int]:
+        """Return the numbers of the words that the last merge rewrote, ascending."""
+    def scan_order(self) -> list[int]:
+        """Return the numbers of the words in the order in which the tie rule scans them."""
+    def leading(self, limit: int) -> tuple[list[_PairRow], _PairRow | None, int]:
+        """Return the best pairs, the pair that would merge, and how many tie with that pair.
+
+        Rare pairs are left out.
+        """
+    def all_pairs(self) -> list[_PairRow]:
+        """Return all pairs in the order that the training prefers."""
+    def pair(self, left: int, right: int) -> tuple[_PairRow, int] | None:
+        """Return a pair and the number of pairs of a higher score; None if it does not occur."""
 
 def train_by_frequency(
     counts: Counts,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
 
 import pytest
 from hypothesis import given
@@ -15,7 +14,6 @@ from tests.explain import models
 from tests.twins import train as twin
 from tokctl import TokctlError, Tokenizer
 from tokctl.analysis.explain import StatePairs, count_pre_tokens, pair_counts
-from tokctl.analysis.explain.states import _preference
 from tokctl.sources import Document
 
 
@@ -123,24 +121,6 @@ def test_pairs_add_up(text: str, part: float) -> None:
     assert sum(pair.count for pair in found.pairs) + found.unknown == expected
     for pair in found.pairs:
         assert pair.score == Fraction(pair.count, pair.left_count * pair.right_count)
-
-
-COUNTS = st.integers(1, 2**63)
-
-
-@given(figures=st.lists(st.tuples(COUNTS, COUNTS, COUNTS), min_size=2, max_size=8))
-def test_whole_numbers_compare_as_the_fractions_do(figures: list[tuple[int, int, int]]) -> None:
-    # Near ones, too: of each also the one that a single count more makes.
-    figures += [(count + 1, left, right) for count, left, right in figures]
-    found, symbols = Counter[tuple[int, int]](), Counter[int]()
-    for number, (count, left, right) in enumerate(figures):
-        found[2 * number, 2 * number + 1] = count
-        symbols[2 * number], symbols[2 * number + 1] = left, right
-    key = _preference(found, symbols, by_score=True)
-    scores = {pair: Fraction(n, symbols[pair[0]] * symbols[pair[1]]) for pair, n in found.items()}
-    for one, other in combinations(found, 2):
-        assert (key(one) < key(other)) == (scores[one] > scores[other])
-        assert (key(one) == key(other)) == (scores[one] == scores[other])
 
 
 def test_a_step_that_is_not_there() -> None:

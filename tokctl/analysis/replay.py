@@ -1,26 +1,20 @@
 """A replay of a training on a text: forward, back, or straight to a step.
 
-`tokctl.analysis.explain.states` computes the corpus state after one step from scratch. A `Replay`
-keeps the state of a step and updates only what the next step changes.
+The native `Stepper` keeps the corpus state of a step and ranks its pairs as the trainer does.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from array import array
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from heapq import nlargest
-from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, TypeVar
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
-from tokctl._native import NO_ID
 from tokctl.analysis.explain.history import (
     MergeRecord,
-    Pair,
     check_merges,
     check_states,
     history_of,
@@ -30,352 +24,10 @@ from tokctl.analysis.explain.history import (
 from tokctl.analysis.explain.states import Criterion, as_trained, merged_places, stage_of
 from tokctl.core.errors import BadInput, BadOption
 from tokctl.core.humanize import plural
-from tokctl.core.values import gc_paused
 from tokctl.model import Round, byte_level
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
-
-# -- The words that each step of a merge history rewrites ----------------------------------------
-
-_NO_WORDS: array[int] = array("I")
-
-
-class MergeIndex:
-    """The words of a text, indexed by the ranks of the merges that rewrite them.
-
-    Attributes:
-        history: the model's merges.
-        counts: distinct pre-tokens with their counts.
-        changed: numbers of the words that each merge rewrites, ascending, by rank; ranks that
-            rewrite no word are missing.
-        broken: numbers of the words with a symbol that has no id, which no pair crosses.
-    """
-
-    def __init__(self, tokenizer: Tokenizer, counts: Sequence[tuple[bytes, int]]) -> None:
-        self.history = history_of(tokenizer)
-        self.counts = counts
-        self.changed: dict[int, array[int]] = {}
-        self.broken: set[int] = set()
-        self._initial: dict[int, array[int]] = {}
-        replay_word = self.history.replayer.replay
-        total = len(self.history.merges)
-        for number, (pre_token, _) in enumerate(counts):
-            for symbol in set(replay_word(pre_token, 0)[0]):
-                if symbol == NO_ID:
-                    self.broken.add(number)
-                else:
-                    self._initial.setdefault(symbol, array("I")).append(number)
-            # `replay` lists a rank once for each merge that it made in the word.
-            for rank in set(replay_word(pre_token, total)[2]):
-                self.changed.setdefault(rank, array("I")).append(number)
-
-    def state(self, number: int, merges: int) -> tuple[int, ...]:
-        """Return the symbols of a word after `merges` merges."""
-        return tuple(self.history.replayer.replay(self.counts[number][0], merges)[0])
-
-    def rewritten(self, rank: int) -> array[int]:
-        """Return the numbers of the words that the merge at `rank` rewrites, ascending."""
-        return self.changed.get(rank, _NO_WORDS)
-
-    def holders(self, symbol: int, merges: int) -> list[array[int]]:
-        """Return lists of words that include all words with `symbol` after `merges` merges.
-
-        Each list ascends. The lists can also include words that no longer have the symbol.
-        """
-        lists = [self._initial[symbol]] if symbol in self._initial else []
-        for rank in self.history.made_by.get(symbol, ()):
-            if rank < merges and rank in self.changed:
-                lists.append(self.changed[rank])
-        return lists
-
-
-class ScanOrder:
-    """The order in which the tie rule `rewritten-last` scans words.
-
-    A word that a merge rewrites moves after all others. Words that the same merge rewrites keep
-    their order.
-    """
-
-    def __init__(self, merge_index: MergeIndex, words: int) -> None:
-        self._ranks = [array("I") for _ in range(words)]
-        self._places = [array("Q") for _ in range(words)]
-        places = list(range(words))
-        next_place = words
-        for rank in sorted(merge_index.changed):
-            for number in sorted(merge_index.changed[rank], key=places.__getitem__):
-                places[number] = next_place
-                self._ranks[number].append(rank)
-                self._places[number].append(next_place)
-                next_place += 1
-        self._merge_index = merge_index
-        self._order = list(range(words))
-        self._current_places = list(range(words))
-        self._current_merges = 0
-
-    def place(self, number: int, merges: int) -> int:
-        """Return the scan position of a word after `merges` merges: lower is scanned earlier."""
-        last = bisect_left(self._ranks[number], merges)
-        return self._places[number][last - 1] if last else number
-
-    def order(self, merges: int) -> list[int]:
-        """Return the numbers of the words in scan order after `merges` merges."""
-        if abs(merges - self._current_merges) == 1:
-            moved: Iterable[int] = self._merge_index.rewritten(min(merges, self._current_merges))
-        else:
-            moved = range(len(self._current_places)) if merges != self._current_merges else ()
-        for number in moved:
-            self._current_places[number] = self.place(number, merges)
-        # Sorting the previous order is fast, because it is nearly sorted.
-        self._order.sort(key=self._current_places.__getitem__)
-        self._current_merges = merges
-        return self._order
-
-
-# -- Pairs and symbols with their counts ---------------------------------------------------------
-
-Key = TypeVar("Key", Pair, int)
-
-
-class PairCounts:
-    """Counts in the corpus state after a number of merges.
-
-    Attributes:
-        merges: number of merges made.
-        states: symbols of each word.
-        pairs: weighted count of each pair of neighbours; pairs with a symbol without an id are left
-            out.
-        symbols: weighted count of each symbol.
-    """
-
-    merges: int
-    states: list[tuple[int, ...]]
-    pairs: dict[Pair, int]
-    symbols: dict[int, int]
-
-    def __init__(self, merge_index: MergeIndex) -> None:
-        self._merge_index = merge_index
-        self.weights = [count for _, count in merge_index.counts]
-        self._build(0)
-
-    def goto(self, merges: int) -> None:
-        """Move to the state after `merges` merges.
-
-        A single step costs as much as it changes; a jump costs at most a full recount.
-        """
-        if merges == self.merges:
-            return
-        first_rank, end_rank = sorted((merges, self.merges))
-        changes = [self._merge_index.rewritten(rank) for rank in range(first_rank, end_rank)]
-        if end_rank - first_rank == 1:
-            self._rewrite(changes[0], merges)
-        elif sum(map(len, changes)) * 2 < len(self.states):
-            self._rewrite({number for numbers in changes for number in numbers}, merges)
-        else:
-            self._build(merges)
-        self.merges = merges
-
-    def _build(self, merges: int) -> None:
-        self.merges = merges
-        self.pairs = {}
-        self.symbols = {}
-        state = self._merge_index.state
-        with gc_paused():  # the collector would traverse every tuple repeatedly
-            self.states = [state(number, merges) for number in range(len(self.weights))]
-            for number, symbols in enumerate(self.states):
-                self._count_word(number, symbols)
-
-    def _rewrite(self, numbers: Iterable[int], merges: int) -> None:
-        for number in numbers:
-            self._remove(number, self.states[number])
-            state = self.states[number] = self._merge_index.state(number, merges)
-            self._count_word(number, state)
-
-    def neighbours(self, number: int, state: tuple[int, ...]) -> Iterable[Pair]:
-        """Return the pairs of a word, without those that contain a symbol without an id."""
-        pairs = pairwise(state)
-        if number not in self._merge_index.broken:
-            return pairs
-        return (pair for pair in pairs if NO_ID not in pair)
-
-    def _count_word(self, number: int, state: tuple[int, ...]) -> None:
-        weight = self.weights[number]
-        pairs, symbols = self.pairs, self.symbols
-        for pair in self.neighbours(number, state):
-            pairs[pair] = pairs.get(pair, 0) + weight
-        for symbol in state:
-            symbols[symbol] = symbols.get(symbol, 0) + weight
-
-    def _remove(self, number: int, state: tuple[int, ...]) -> None:
-        weight = self.weights[number]
-        for pair in self.neighbours(number, state):
-            _subtract(self.pairs, pair, weight)
-        for symbol in state:
-            _subtract(self.symbols, symbol, weight)
-
-
-def _subtract(counts: dict[Key, int], key: Key, amount: int) -> None:
-    remaining = counts[key] - amount
-    if remaining:
-        counts[key] = remaining
-    else:
-        del counts[key]
-
-
-# -- The leading pairs, as the recipe's criterion and tie rule rank them -------------------------
-
-#: Most tied pairs to look up one by one; for more, one scan of the words is faster.
-_FEW_PAIRS = 64
-#: Scores this close in floating point are compared exactly.
-_TOLERANCE = 1e-9
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """The leading pairs, in order.
-
-    Attributes:
-        pairs: best pairs first, including pairs that may not merge.
-        best: first pair that may merge; None if no pair may.
-        tied: number of pairs as good as `best` that may merge, `best` included.
-    """
-
-    pairs: tuple[Pair, ...]
-    best: Pair | None
-    tied: int
-
-
-class Ranking:
-    """The ranking of the pairs in a `PairCounts`."""
-
-    def __init__(
-        self,
-        criterion: Criterion,
-        merge_index: MergeIndex,
-        counts: PairCounts,
-        scan: ScanOrder | None,
-    ) -> None:
-        self._criterion = criterion
-        self._merge_index = merge_index
-        self._pair_counts = counts
-        self._scan = scan
-
-    def leading(self, limit: int) -> Ranked:
-        """Return the `limit` best pairs, and the best pair that may merge."""
-        search_limit = limit
-        while True:
-            pairs: list[Pair] = []
-            best, tied = None, 0
-            for level in self._levels(search_limit):
-                allowed = [pair for pair in level if self._criterion.refusal(pair) is None]
-                if best is None and allowed:
-                    best = self._in_order(allowed, 1)[0]
-                    tied = len(allowed)
-                if len(pairs) < limit:
-                    pairs += self._in_order(level, limit - len(pairs))
-                elif best is not None:
-                    break
-            if best is not None or search_limit >= len(self._pair_counts.pairs):
-                return Ranked(tuple(pairs), best, tied)
-            search_limit *= 8  # none of these pairs may merge: include lower scores
-
-    def score(self, pair: Pair) -> Fraction:
-        """Return the value that the training compares: the count or the likelihood score."""
-        count = self._pair_counts.pairs[pair]
-        if not self._criterion.by_score:
-            return Fraction(count)
-        symbols = self._pair_counts.symbols
-        return Fraction(count, symbols[pair[0]] * symbols[pair[1]])
-
-    def _levels(self, limit: int) -> list[list[Pair]]:
-        """Return the best pairs grouped by equal score, best first.
-
-        There are at least `limit` pairs if the state has as many.
-        """
-        counts = self._pair_counts.pairs
-        if self._criterion.by_score:
-            return self._score_levels(limit)
-        highest = nlargest(limit, counts.values())
-        threshold = max(highest[-1], self._criterion.least) if highest else 0
-        levels: dict[int, list[Pair]] = {}
-        for pair, count in counts.items():
-            if count >= threshold:
-                levels.setdefault(count, []).append(pair)
-        return [levels[count] for count in sorted(levels, reverse=True)]
-
-    def _score_levels(self, limit: int) -> list[list[Pair]]:
-        pairs = self._pair_counts.pairs
-        if self._criterion.least > 1:
-            pairs = {pair: count for pair, count in pairs.items() if count >= self._criterion.least}
-        # Every step scores every pair, so use floats first, and exact fractions for the best.
-        inverse = {symbol: 1 / count for symbol, count in self._pair_counts.symbols.items()}
-        approximate = [
-            count * inverse[left] * inverse[right] for (left, right), count in pairs.items()
-        ]
-        highest = nlargest(limit, approximate)
-        threshold = highest[-1] * (1 - _TOLERANCE) if highest else 0.0
-        levels: dict[Fraction, list[Pair]] = {}
-        for pair, score in zip(pairs, approximate, strict=True):
-            if score >= threshold:
-                levels.setdefault(self.score(pair), []).append(pair)
-        return [levels[score] for score in sorted(levels, reverse=True)]
-
-    def _in_order(self, pairs: Sequence[Pair], limit: int) -> list[Pair]:
-        """Return the first `limit` of pairs with equal scores, as the tie rule orders them."""
-        if (ordered := self._criterion.by_ids_or_texts(pairs)) is not None:
-            return ordered[:limit]
-        if len(pairs) == 1:
-            return list(pairs)
-        if len(pairs) <= _FEW_PAIRS:
-            return sorted(pairs, key=self._first_place)[:limit]
-        return self._first_scanned(set(pairs), limit)
-
-    def _first_scanned(self, wanted: set[Pair], limit: int) -> list[Pair]:
-        """Return the first `limit` of the wanted pairs that a scan of the words finds."""
-        merges, states = self._pair_counts.merges, self._pair_counts.states
-        ordered: list[Pair] = []
-        for number in self._scan.order(merges) if self._scan else range(len(states)):
-            for pair in pairwise(states[number]):
-                if pair in wanted:
-                    wanted.discard(pair)
-                    ordered.append(pair)
-                    if len(ordered) == limit or not wanted:
-                        return ordered
-        return ordered
-
-    def _first_place(self, pair: Pair) -> tuple[int, int]:
-        """Return the scan position of a pair's first word, and its index in the word."""
-        merges, states = self._pair_counts.merges, self._pair_counts.states
-        word_lists = [self._merge_index.holders(symbol, merges) for symbol in pair]
-        shorter = min(word_lists, key=lambda lists: sum(map(len, lists)))
-        positions = []
-        for numbers in shorter:
-            for number in numbers:
-                state = states[number]
-                if pair[0] not in state or pair not in (pairs := list(pairwise(state))):
-                    continue
-                place = self._scan.place(number, merges) if self._scan else number
-                positions.append((place, pairs.index(pair)))
-                if self._scan is None:
-                    break  # numbers ascend, so later words come later
-        return min(positions)
-
-    def above(self, pair: Pair) -> Iterator[Pair]:
-        """Yield the pairs with a higher score than `pair`, which is in the text."""
-        if self._criterion.by_score:
-            symbols, score = self._pair_counts.symbols, self.score(pair)
-            lower_bound = float(score) * (1 - _TOLERANCE)
-            for other, count in self._pair_counts.pairs.items():
-                may_be_higher = count / (symbols[other[0]] * symbols[other[1]]) >= lower_bound
-                if may_be_higher and self.score(other) > score:
-                    yield other
-        else:
-            count = self._pair_counts.pairs[pair]
-            yield from (
-                other
-                for other, other_count in self._pair_counts.pairs.items()
-                if other_count > count
-            )
 
 
 @dataclass(frozen=True)
@@ -414,7 +66,7 @@ class LeadingPair:
         right_count: weighted occurrences of the right symbol.
         score: count / (left_count * right_count) if the recipe compares scores; else None.
         chosen: whether the step merges the pair.
-        refused: why the training may not merge the pair, as in `Criterion.refusal`; None if it may.
+        refused: why the training may not merge the pair, as in `Criterion.stepper`; None if it may.
     """
 
     place: int
@@ -678,7 +330,7 @@ class MergeReplay(Replay):
     """
 
     def __init__(self, tokenizer: Tokenizer, counts: Sequence[tuple[bytes, int]]) -> None:
-        """Replay every word once, to find the steps that rewrite it.
+        """Read the words and the merges.
 
         Args:
             tokenizer: tokenizer of a model with a merge history.
@@ -693,13 +345,8 @@ class MergeReplay(Replay):
         self.merges = tokenizer.merges
         self.total = len(self.merges)
         self._history = history_of(tokenizer)
-        self._merge_index = MergeIndex(tokenizer, self.counts)
-        by_rewriting = tokenizer.recipe.tie_break == "rewritten-last"
-        self._scan = ScanOrder(self._merge_index, len(self.counts)) if by_rewriting else None
-        self._pair_counts = PairCounts(self._merge_index)
         self._criterion = Criterion(tokenizer)
-        self._ranking = Ranking(self._criterion, self._merge_index, self._pair_counts, self._scan)
-        self._arranged: tuple[tuple[int, str], list[int] | range] = ((-1, ""), range(0))
+        self._stepper = self._criterion.stepper(self.counts)
         self._sizes = _vocabulary_sizes(tokenizer)
 
     def goto(
@@ -725,57 +372,39 @@ class MergeReplay(Replay):
         """
         self.check(step)
         decides = min(max(step, 1), self.total)
-        self._pair_counts.goto(max(decides - 1, 0))
-        changed = self._merge_index.rewritten(step - 1)
-        order = self._order(step, arrange)
-        weights = self._pair_counts.weights
-        merge = self._history.record(step - 1) if step else None
-        recorded = self.merges[step - 1] if step else None
+        self._stepper.goto(max(decides - 1, 0))
         pairs, choice = self._pairs(decides, leading)
-        after = sum(self._pair_counts.symbols.values())
-        after -= sum(weights[number] * self._merges_in_word(number, step) for number in changed)
+        distinct_pairs = self._stepper.distinct_pairs
+        self._stepper.goto(step)
+        changed = self._stepper.rewritten()
+        order = self._order(arrange, changed)
+        recorded = self.merges[step - 1] if step else None
         return Step(
             step=step,
             total=self.total,
-            merge=merge,
+            merge=self._history.record(step - 1) if step else None,
             left_count=recorded.left_count if recorded else 0,
             right_count=recorded.right_count if recorded else 0,
             vocabulary=self._sizes[step],
-            tokens=after,
+            tokens=self._stepper.symbols,
             distinct=len(self.counts),
             changed=len(changed),
-            changed_occurrences=sum(weights[number] for number in changed),
+            changed_occurrences=sum(self.counts[number][1] for number in changed),
             words=tuple(self.word(number, step) for number in order[first : first + limit]),
             decides=decides,
             pairs=pairs,
-            distinct_pairs=len(self._pair_counts.pairs),
+            distinct_pairs=distinct_pairs,
             choice=choice,
         )
 
-    def _merges_in_word(self, number: int, step: int) -> int:
-        """Return how many merges a step makes in a word."""
-        merge = self.merges[step - 1]
-        earlier_symbols = self._pair_counts.states[number]
-        return sum(1 for _ in merged_places(earlier_symbols, (merge.left, merge.right)))
-
-    def _order(self, step: int, arrange: str) -> list[int] | range:
-        """Return the numbers of the words in the order to show after a step."""
-        key = (step, arrange)
-        if self._arranged[0] == key:
-            return self._arranged[1]
-        order: list[int] | range = range(len(self.counts))
-        changed = set(self._merge_index.rewritten(step - 1))
-        if arrange != "scan":
-            order = self.by_count
-        elif self._scan:
-            earlier_order = self._scan.order(max(step - 1, 0))
-            order = [number for number in earlier_order if number not in changed]
-            order += [number for number in earlier_order if number in changed]
-        if arrange == "changed" and changed:
-            changed_first = [number for number in order if number in changed]
-            order = changed_first + [number for number in order if number not in changed]
-        self._arranged = (key, order)
-        return order
+    def _order(self, arrange: str, changed: Sequence[int]) -> Sequence[int]:
+        """Return the numbers of the words in the order to show after the present step."""
+        if arrange == "scan":
+            return self._stepper.scan_order()
+        if arrange == "count" or not changed:
+            return self.by_count
+        first = set(changed)
+        return sorted(self.by_count, key=lambda number: number not in first)
 
     def word(self, number: int, step: int) -> FrameWord:
         """Return pre-token `number` as it is segmented after a step."""
@@ -792,7 +421,7 @@ class MergeReplay(Replay):
         made: tuple[int, ...] = ()
         if step and ranks and step - 1 in ranks:
             merge = self.merges[step - 1]
-            earlier_symbols = self._merge_index.state(number, step - 1)
+            earlier_symbols = self._history.replayer.replay(pre_token, step - 1)[0]
             places = [*merged_places(earlier_symbols, (merge.left, merge.right))]
             made = tuple(place for place in places if place < MOST_SYMBOLS)
             made = made or (min(len(ids), MOST_SYMBOLS) - 1,)
@@ -836,66 +465,78 @@ class MergeReplay(Replay):
 
     def _pairs(self, step: int, most: int) -> tuple[tuple[LeadingPair, ...], WhyChosen | None]:
         """Return the leading pairs before a step, and why the step merged its own."""
-        ranking = self._ranking
-        ranked = ranking.leading(most)
+        rows, best, tied = self._stepper.leading(most)
+        leading = [self._leading(place, *row) for place, row in enumerate(rows, 1)]
         if not step:
-            leading = (self._leading(pair, at, None) for at, pair in enumerate(ranked.pairs, 1))
             return tuple(leading), None
         merge = self.merges[step - 1]
-        merged_pair = (merge.left, merge.right)
-        pairs = [self._leading(pair, n, merged_pair) for n, pair in enumerate(ranked.pairs, 1)]
-        present = merged_pair in self._pair_counts.pairs
-        if present and merged_pair not in ranked.pairs:
-            place = max(sum(1 for _ in ranking.above(merged_pair)), len(pairs)) + 1
-            pairs.append(self._leading(merged_pair, place, merged_pair))
-        return tuple(pairs), self._choice(ranked, merged_pair, present, step)
+        found = self._stepper.pair(merge.left, merge.right)
+        places = [place for place, pair in enumerate(leading) if pair.ids == merge[:2]]
+        if found and not places:
+            row, above = found
+            places = [len(leading)]
+            leading.append(self._leading(max(above, len(leading)) + 1, *row))
+        for place in places:
+            leading[place] = replace(leading[place], chosen=True)
+        figures = found[0][2:5] if found else (0, 0, 0)
+        is_best = best is not None and best[:2] == merge[:2]
+        return tuple(leading), self._choice(step, figures, tied, is_best=is_best)
 
-    def _leading(self, pair: Pair, place: int, merged_pair: Pair | None) -> LeadingPair:
-        tokens, symbols, count = (
-            self.tokenizer.tokens,
-            self._pair_counts.symbols,
-            self._pair_counts.pairs[pair],
-        )
-        left, right = pair
+    def _leading(
+        self,
+        place: int,
+        left: int,
+        right: int,
+        count: int,
+        left_count: int,
+        right_count: int,
+        refused: str | None,
+    ) -> LeadingPair:
+        names = self.tokenizer.tokens
+        by_score = self._criterion.by_score
         return LeadingPair(
             place=place,
-            left=tokens[left],
-            right=tokens[right],
-            ids=pair,
-            token=self.tokenizer.recipe.marker.merged(tokens[left], tokens[right]),
+            left=names[left],
+            right=names[right],
+            ids=(left, right),
+            token=self.tokenizer.recipe.marker.merged(names[left], names[right]),
             count=count,
-            left_count=symbols[left],
-            right_count=symbols[right],
-            score=self._ranking.score(pair) if self._criterion.by_score else None,
-            chosen=pair == merged_pair,
-            refused=self._criterion.refusal(pair),
+            left_count=left_count,
+            right_count=right_count,
+            score=Fraction(count, left_count * right_count) if by_score else None,
+            chosen=False,
+            refused=refused,
         )
 
-    def _choice(self, ranked: Ranked, merged_pair: Pair, is_present: bool, step: int) -> WhyChosen:
+    def _choice(
+        self, step: int, figures: tuple[int, int, int], tied: int, *, is_best: bool
+    ) -> WhyChosen:
+        """Return why a step merged its pair.
+
+        Args:
+            step: step to explain, from 1.
+            figures: counts of the pair and its two symbols in this text; zeros if it is absent.
+            tied: number of pairs with the best score.
+            is_best: whether the training would merge the pair in this text.
+        """
         merge = self.merges[step - 1]
         language = self._history.record(step - 1).language
-        count = self._pair_counts.pairs.get(merged_pair, 0)
-        figures: tuple[int, ...] = (count,)
-        recorded: tuple[int, ...] = (merge.count,)
-        if self._criterion.by_score:
-            symbols = self._pair_counts.symbols
-            figures += tuple(symbols.get(symbol, 0) for symbol in merged_pair)
-            recorded += (merge.left_count, merge.right_count)
+        compared = 3 if self._criterion.by_score else 1
         splits = bool(stage_of(self.tokenizer, step).pre_tokenizers)
         if step <= self._criterion.first:
             kind = "initial"
-        elif not is_present:
+        elif not figures[0]:
             kind = "absent"
         elif not self._criterion.known:
             kind = "unknown"
         elif language is not None:
             kind = "language"
-        elif ranked.best != merged_pair:
+        elif not is_best:
             kind = "split" if splits else "other"
         else:
-            kind = "best" if ranked.tied == 1 else "tie"
-        same = figures == recorded if merge.count and not splits else None
-        return WhyChosen(kind, ranked.tied, self._criterion.tie_break, same, language)
+            kind = "best" if tied == 1 else "tie"
+        same = figures[:compared] == merge[3 : 3 + compared] if merge.count and not splits else None
+        return WhyChosen(kind, tied, self._criterion.tie_break, same, language)
 
 
 def spelled_like(tokenizer: Tokenizer, token: str) -> set[str]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from hashlib import sha256
 from math import exp
 
-from tokctl._native import NO_ID
+from tokctl._native import NO_ID, Stepper
 from tokctl.analysis.comparison.measuring import Trained
 from tokctl.analysis.comparison.results import Cut, Sample, WordDifference
 from tokctl.analysis.comparison.samples import (
@@ -20,12 +19,7 @@ from tokctl.analysis.comparison.samples import (
     segmentation,
 )
 from tokctl.analysis.explain.history import Pair, history_of
-from tokctl.analysis.explain.states import (
-    Criterion,
-    as_trained,
-    count_pairs,
-    count_pre_tokens,
-)
+from tokctl.analysis.explain.states import Criterion, as_trained, count_pre_tokens
 from tokctl.analysis.explain.vocabulary import is_byte_token
 from tokctl.analysis.texts import Text, count_words
 from tokctl.core.humanize import listed, times
@@ -331,16 +325,16 @@ class Reasons:
                 )
             return f"it has no merge of {pair}"
         criterion = Criterion(tokenizer)
-        symbols, pairs = self._state
 
         def score(pair: Pair) -> float:
-            both = symbols[pair[0]] * symbols[pair[1]] if criterion.by_score else 1
-            return pairs[pair] / both if both else 0.0
+            count, left_count, right_count, _ = self._counts(pair)
+            return count / (left_count * right_count if criterion.by_score else 1)
 
         # Longest match goes from left to right, so the first pair is where the longest token ends.
         greedy = tokenizer.recipe.matches_longest
         left, right = max(candidates[:1] if greedy else candidates, key=score)
-        count, pair = pairs[left, right], self._spelled((left, right))
+        count, left_count, right_count, refusal = self._counts((left, right))
+        pair = self._spelled((left, right))
         if not count:
             # Longest match can split differently than training did. Also, a pre-token of the text
             # can extend beyond the word (with a line end, for example) and be merged differently.
@@ -349,7 +343,7 @@ class Reasons:
             )
             where = "the training text after the last merge" if there else "the text"
             return f"{pair} never occur side by side in {where}"
-        if refusal := criterion.refusal((left, right)):
+        if refusal:
             return f"{pair}: {times(count)}, but that would be {_REFUSED[refusal]}"
         if count < criterion.least:
             return f"{pair}: {times(count)}; it takes {criterion.least:,} to be merged"
@@ -368,8 +362,8 @@ class Reasons:
             if own > least:
                 rest = "; more than the last merge, and the vocabulary is full"
         return (
-            f"{pair}: {times(count)}, of {symbols[left]:,} {names[0]} and "
-            f"{symbols[right]:,} {names[1]}: score {own:.2g}{rest}"
+            f"{pair}: {times(count)}, of {left_count:,} {names[0]} and "
+            f"{right_count:,} {names[1]}: score {own:.2g}{rest}"
         )
 
     def _spelled(self, pair: Pair) -> str:
@@ -383,10 +377,20 @@ class Reasons:
         spelled = self.tokenizer.model.tokens[id_].decode("utf-8", "backslashreplace")
         return spelled.replace(" ", "\u2423")
 
+    def _counts(self, pair: Pair) -> tuple[int, int, int, str | None]:
+        """Return the counts of a pair and its symbols after the last merge, and why it is refused.
+
+        A pair that does not occur has the counts (0, 1, 1).
+        """
+        found = self._last_state.pair(*pair)
+        return found[0][2:] if found else (0, 1, 1, None)
+
     @cached_property
-    def _state(self) -> tuple[Counter[int], Counter[Pair]]:
-        """Return the counts of symbols and of pairs in the corpus state after the last merge."""
-        return count_pairs(self.tokenizer, len(self.tokenizer.merges), self._counted)
+    def _last_state(self) -> Stepper:
+        """The corpus state after the last merge."""
+        stepper = Criterion(self.tokenizer).stepper(self._counted)
+        stepper.goto(len(self.tokenizer.merges))
+        return stepper
 
     @cached_property
     def _counted(self) -> Sequence[tuple[bytes, int]]:

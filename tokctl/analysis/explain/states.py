@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from codecs import getincrementaldecoder
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from tokctl._native import NO_ID
-from tokctl.analysis.explain.history import Pair, check_step, history_of, name_symbols
+from tokctl._native import Stepper
+from tokctl.analysis.explain.history import check_step, history_of, name_symbols
 from tokctl.model import TrainingStage
-from tokctl.model.byte_level import BYTE_TOKENS, BYTES, spell, unspell
+from tokctl.model.byte_level import BYTE_TOKENS, BYTES, IN_ID_ORDER, unspell
 from tokctl.sources import Document, Source
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -138,8 +133,13 @@ def state_words(
         TokctlError: the model has no such step.
     """
     check_step(tokenizer, step)
-    split = _as_split(tokenizer, stage_of(tokenizer, step), counts)
-    return _in_scan_order(tokenizer, _replayed(tokenizer, step, split))
+    split = list(_as_split(tokenizer, stage_of(tokenizer, step), counts))
+    words = [_replayed(tokenizer, step, *word) for word in split]
+    if tokenizer.recipe.tie_break != "rewritten-last":
+        return words
+    stepper = Criterion(tokenizer).stepper(split)
+    stepper.goto(step)
+    return [words[number] for number in stepper.scan_order()]
 
 
 def stage_of(tokenizer: Tokenizer, step: int) -> TrainingStage:
@@ -171,78 +171,19 @@ def _as_split(
     return training.counting.split_further(words, stage.pre_tokenizers, options, 1).items()
 
 
-def count_pairs(
-    tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, int]]
-) -> tuple[Counter[int], Counter[Pair]]:
-    """Count the symbols and the neighbouring pairs of a corpus state.
-
-    Args:
-        tokenizer: tokenizer of a model with a merge history.
-        step: number of merges that led to the state, from 0.
-        counts: pre-tokens with their counts, in first-seen order.
-
-    Returns:
-        Weighted counts by id and by pair of ids, in the scan order of the tie rule. `NO_ID` stands
-        for symbols that the model lacks.
-
-    Raises:
-        TokctlError: the model has no such step.
-    """
-    check_step(tokenizer, step)
-    replay = history_of(tokenizer).replayer.replay
-
-    def replayed() -> Iterator[tuple[list[int], tuple[list[int], int]]]:
-        for pre_token, count in counts:
-            ids, _, ranks = replay(pre_token, step)
-            yield _latest_first(ranks), (ids, count)
-
-    symbols: Counter[int] = Counter()
-    pairs: Counter[Pair] = Counter()
-    for ids, count in _in_scan_order(tokenizer, replayed()):
-        for id_ in ids:
-            symbols[id_] += count
-        for pair in pairwise(ids):
-            pairs[pair] += count
-    return symbols, pairs
-
-
-def _in_scan_order(tokenizer: Tokenizer, replayed: Iterable[tuple[list[int], T]]) -> list[T]:
-    """Return the items of `replayed` in the scan order of the tie rule.
-
-    Each item comes with the ranks that rewrote its pre-token, latest first.
-    """
-    if tokenizer.recipe.tie_break != "rewritten-last":
-        return [word for _, word in replayed]
-    # A step moves the words that it rewrites to the end and keeps their order. So the word
-    # rewritten later comes later. Words last rewritten by the same step keep the order that
-    # earlier steps gave them, and words never rewritten come first. This is the lexicographic
-    # order of the lists of ranks, latest first; `sorted` keeps equals in first-seen order.
-    return [word for _, word in sorted(replayed, key=lambda pair: pair[0])]
-
-
-def _latest_first(ranks: Sequence[int]) -> list[int]:
-    """Return the distinct ranks that rewrote a pre-token, latest first."""
-    return sorted(set(ranks), reverse=True)
-
-
-def _replayed(
-    tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, int]]
-) -> Iterator[tuple[list[int], PreTokenState]]:
-    """Yield each pre-token's state with the ranks that rewrote it, latest first."""
+def _replayed(tokenizer: Tokenizer, step: int, pre_token: bytes, count: int) -> PreTokenState:
+    """Return the state of a pre-token after `step` merges."""
     history = history_of(tokenizer)
     replay = history.replayer.replay
-    for pre_token, count in counts:
-        ids, lengths, ranks = replay(pre_token, step)
-        names = tuple(name_symbols(tokenizer, pre_token, ids, lengths))
-        latest_first = _latest_first(ranks)
-        if not latest_first or latest_first[0] != step - 1:
-            yield latest_first, PreTokenState(names, count, changed=False)
-            continue
-        ids, lengths, _ = replay(pre_token, step - 1)
-        before = tuple(name_symbols(tokenizer, pre_token, ids, lengths))
-        merge = history.merges[step - 1]
-        places = tuple(merged_places(ids, (merge.left, merge.right)))
-        yield latest_first, PreTokenState(names, count, True, before, places)
+    ids, lengths, ranks = replay(pre_token, step)
+    names = tuple(name_symbols(tokenizer, pre_token, ids, lengths))
+    if step - 1 not in ranks:
+        return PreTokenState(names, count, changed=False)
+    ids, lengths, _ = replay(pre_token, step - 1)
+    before = tuple(name_symbols(tokenizer, pre_token, ids, lengths))
+    merge = history.merges[step - 1]
+    places = tuple(merged_places(ids, (merge.left, merge.right)))
+    return PreTokenState(names, count, True, before, places)
 
 
 def merged_places(before: Sequence[int], pair: tuple[int, int]) -> Iterator[int]:
@@ -287,79 +228,51 @@ class Criterion:
         self.by_score = self.known and recipe.merges_by_likelihood
         self.tie_break = recipe.tie_break if self.known else "lowest-id"
         self.least = training.min_frequency if training else 1
-        self._longest = training.max_token_length if training else None
         self.first = training.initial_merges if training else 0
-        self._whole_characters = training is not None and training.whole_characters
-        self._stage = stage or (recipe.stages or (TrainingStage(),))[-1]
-        self._tokens = model.tokens
-        self._recipe = recipe
-        self._never = {model.tokens[id_] for id_ in model.reserved_ids}
-        self._never |= BYTE_TOKENS.keys() if recipe.byte_fallback else set()
+        stage = stage or (recipe.stages or (TrainingStage(),))[-1]
+        self._model = model
+        self._limits = {
+            "max_token_length": training.max_token_length if training else None,
+            "max_words": stage.max_words,
+            "forbidden": [text.encode() for text in stage.forbidden],
+            "whole_characters": training is not None and training.whole_characters,
+        }
+        self._encoder = history_of(tokenizer).replayer
+
+    def stepper(self, counts: Sequence[tuple[bytes, int]]) -> Stepper:
+        """Return the training on counted pre-tokens, at the state before the first merge.
+
+        The stepper's pairs have the reasons why the training may not merge them, whatever their
+        count. `long`: the token would be longer than allowed. `words`: it would have more words
+        than allowed. `forbidden`: it would contain a forbidden text. `special`: it would spell a
+        special token. `cut`: it would cut a character (`whole_characters` in
+        `tokctl.training.Options`).
+        """
+        model, recipe = self._model, self._model.recipe
+        never = {model.tokens[id_] for id_ in model.reserved_ids}
+        never |= BYTE_TOKENS.keys() if recipe.byte_fallback else set()
         if recipe.is_byte_level:
             # A model file spells bytes as characters: tokens spelled like a special token are
             # excluded, too.
             spelled = (text for text in recipe.special_tokens if set(text) <= BYTES.keys())
-            self._never |= set(map(unspell, spelled))
-
-    def refusal(self, pair: Pair) -> str | None:
-        """Return why the training may not merge a pair, whatever its count; None if it may.
-
-        Returns:
-            `long`: the token would be longer than allowed. `words`: it would have more words than
-            allowed. `forbidden`: it would contain a forbidden text. `special`: it would spell a
-                special
-            token. `cut`: it would cut a character (`whole_characters` in
-                `tokctl.training.TrainOptions`).
-        """
-        if self._longest is not None and self._length(pair) > self._longest:
-            return "long"
-        token, most = self.joined(pair), self._stage.max_words
-        if most is not None and sum(map(bool, token.split(b" "))) > most:
-            return "words"
-        if any(text.encode() in token for text in self._stage.forbidden):
-            return "forbidden"
-        if token in self._never:
-            return "special"
-        cuts = self._whole_characters and not _keep_whole(self._tokens[pair[0]], token)
-        return "cut" if cuts else None
-
-    def by_ids_or_texts(self, pairs: Iterable[Pair]) -> list[Pair] | None:
-        """Return pairs of equal score in the order of a tie rule that compares ids or texts.
-
-        None if the tie rule compares positions in the text.
-        """
-        if self.tie_break == "lowest-id":
-            return sorted(pairs)
-        if self.tie_break == "highest-text":
-            return sorted(pairs, key=lambda pair: (self._text(pair[0]), self._text(pair[1])))[::-1]
-        return None
-
-    def _text(self, id_: int) -> str:
-        token = self._tokens[id_]
-        return spell(token) if self._recipe.is_byte_level else token.decode()
-
-    def joined(self, pair: Pair) -> bytes:
-        """Return the bytes of the token that merging `pair` makes."""
-        left, right = self._tokens[pair[0]], self._tokens[pair[1]]
-        return self._recipe.marker.merged(left, right)
-
-    def _length(self, pair: Pair) -> int:
-        """Return the length of the merged token in the recipe's units, without its marker."""
-        text = self._recipe.marker.removed_from(self.joined(pair))
-        return len(text) if self._recipe.is_byte_level else len(text.decode("utf-8", "replace"))
-
-
-def _keep_whole(left: bytes, joined: bytes) -> bool:
-    """Return whether merging `left` into `joined` keeps characters whole (docs/algorithms.md)."""
-    try:
-        text = getincrementaldecoder("utf-8")().decode(joined)
-        if not text:
-            return True  # the start of one character
-        if len(text) > 1:
-            left.decode()
-    except UnicodeDecodeError:
-        return False
-    return text.encode() == joined
+            never |= set(map(unspell, spelled))
+        return Stepper(
+            self._encoder,
+            counts,
+            model.tokens,
+            [merge[:3] for merge in model.merges],
+            {
+                "criterion": "likelihood" if self.by_score else "count",
+                "ties": self.tie_break,
+                "units": recipe.units,
+                "marker": recipe.marker,
+                "special_tokens": list(never),
+                "initial_alphabet": IN_ID_ORDER if recipe.is_byte_level else [],
+                "min_frequency": self.least,
+                **self._limits,
+            },
+            keeps_scan_order=recipe.tie_break == "rewritten-last",
+        )
 
 
 @dataclass(frozen=True)
@@ -375,7 +288,7 @@ class PairCount:
         by_score: whether the training compares `score`; else it compares `count`.
         step: first later step at which the model merges the pair; None if it never does.
         refused: why the training would not merge the pair: `rare` (below the lowest allowed count),
-            or a reason of `Criterion.refusal`; None if it may merge.
+            or a reason of `Criterion.stepper`; None if it may merge.
         wins: whether the training would merge this pair next if this were the state of its corpus.
             False for every pair if that is not known.
     """
@@ -436,52 +349,31 @@ def pair_counts(tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, i
         >>> best.left, best.right, best.count
         ('l', 'o', 3)
     """
+    check_step(tokenizer, step)
     stage = stage_of(tokenizer, step + 1)
-    symbols, found = count_pairs(tokenizer, step, _as_split(tokenizer, stage, counts))
-    history = history_of(tokenizer)
     criterion = Criterion(tokenizer, stage)
-    known = [pair for pair in found if NO_ID not in pair]
-    unknown = sum(count for pair, count in found.items() if NO_ID in pair)
-    known = criterion.by_ids_or_texts(known) or known
-    by_score = criterion.by_score
-    known.sort(key=_preference(found, symbols, by_score=by_score))  # keeps the order of equals
-    refused = {
-        pair: "rare" if found[pair] < criterion.least else criterion.refusal(pair) for pair in known
-    }
-    known.sort(key=lambda pair: refused[pair] is not None)
+    stepper = criterion.stepper(list(_as_split(tokenizer, stage, counts)))
+    stepper.goto(step)
+    history = history_of(tokenizer)
     names = tokenizer.tokens
+    pairs = [
+        PairCount(
+            names[left],
+            names[right],
+            count,
+            left_count,
+            right_count,
+            criterion.by_score,
+            next((rank + 1 for rank in history.ranks_of((left, right)) if rank >= step), None),
+            "rare" if count < criterion.least else refused,
+            wins=False,
+        )
+        for left, right, count, left_count, right_count, refused in stepper.all_pairs()
+    ]
+    pairs.sort(key=lambda pair: pair.refused is not None)
     chosen = criterion.known and not criterion.by_language and step >= criterion.first
+    if pairs and chosen and pairs[0].refused is None:
+        pairs[0] = replace(pairs[0], wins=True)
     return StatePairs(
-        step,
-        tuple(
-            PairCount(
-                names[left],
-                names[right],
-                found[left, right],
-                symbols[left],
-                symbols[right],
-                by_score,
-                next((r + 1 for r in history.ranks_of((left, right)) if r >= step), None),
-                refused[left, right],
-                place == 0 and chosen and refused[left, right] is None,
-            )
-            for place, (left, right) in enumerate(known)
-        ),
-        unknown,
-        criterion.known,
-        criterion.by_language,
+        step, tuple(pairs), stepper.unknown_pairs, criterion.known, criterion.by_language
     )
-
-
-def _preference(
-    found: Counter[Pair], symbols: Counter[int], *, by_score: bool
-) -> Callable[[Pair], int]:
-    """Return a sort key that puts the preferred pair first."""
-    if not by_score:
-        return lambda pair: -found[pair]
-    # Different fractions differ by at least 1 / (product of their denominators). Multiplied by a
-    # power of two above that product and rounded down, they still differ, and equal fractions
-    # stay equal. Integers compare much faster than fractions.
-    most = max((symbols[left] * symbols[right] for left, right in found), default=1)
-    shift = 2 * most.bit_length()
-    return lambda pair: -((found[pair] << shift) // (symbols[pair[0]] * symbols[pair[1]]))

@@ -13,6 +13,7 @@ mod measuring;
 mod normalizers;
 mod pattern;
 mod pretokenizers;
+mod stepper;
 mod stored;
 mod texts;
 mod tokens;
@@ -48,6 +49,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<trainer::Training>()?;
     module.add_class::<trainer::UnigramTraining>()?;
     module.add_class::<trainer::ParityTraining>()?;
+    module.add_class::<stepper::Stepper>()?;
     module.add_function(wrap_pyfunction!(trainer::train_parity, module)?)?;
     module.add_function(wrap_pyfunction!(trainer::train_unigram, module)?)?;
     module.add_function(wrap_pyfunction!(trainer::train_superwords, module)?)?;

@@ -250,7 +250,6 @@ pub struct MergeSettings {
 impl MergeSettings {
     fn options(self) -> tokctl_core::Result<Options> {
         Ok(Options {
-            criterion: Criterion::Count,
             ties: Ties::named(&self.ties)?,
             units: Units::named(&self.units)?,
             marker: Marker::new(&self.marker.0, &self.marker.1)?,
@@ -261,13 +260,9 @@ impl MergeSettings {
             bare_characters: self.bare_characters,
             min_frequency: self.min_frequency,
             max_token_length: self.max_token_length,
-            max_words: None,
-            forbidden: Vec::new(),
             whole_characters: self.whole_characters,
-            initial_tokens: Vec::new(),
             limits: limits(self.limits),
-            extend: None,
-            removal: None,
+            ..Options::default()
         })
     }
 }
@@ -356,24 +351,13 @@ pub fn train_superwords(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Training, Vec<MergeRow>)> {
     let options = Options {
-        criterion: Criterion::Count,
         ties: Ties::named(ties).map_err(to_python)?,
-        units: Units::Bytes,
-        marker: Marker::None,
         vocab_size,
         special_tokens,
         reserved,
-        initial_alphabet: Vec::new(),
-        bare_characters: false,
         min_frequency,
         max_token_length,
-        max_words: None,
-        forbidden: Vec::new(),
-        whole_characters: false,
-        initial_tokens: Vec::new(),
-        removal: None,
-        limits: Limits::default(),
-        extend: None,
+        ..Options::default()
     };
     let found = errors::watched(py, progress, |report| {
         let first = FirstPhase {

@@ -127,10 +127,10 @@ impl Selector for ByText {
 /// Where symbols are characters, bytes stay as they are, since UTF-8 keeps the order of code
 /// points. Where symbols are bytes, each byte becomes its index in the byte alphabet, which is in
 /// the order of GPT-2's stand-in characters.
-struct Spelling([u8; 256]);
+pub struct Spelling([u8; 256]);
 
 impl Spelling {
-    fn of(options: &Options) -> Self {
+    pub fn of(options: &Options) -> Self {
         let mut places: [u8; 256] = std::array::from_fn(|byte| byte as u8);
         if options.units == Units::Bytes {
             for (place, symbol) in (0..=u8::MAX).zip(&options.initial_alphabet) {
@@ -142,7 +142,7 @@ impl Spelling {
         Spelling(places)
     }
 
-    fn spell(&self, text: &[u8]) -> Rc<[u8]> {
+    pub fn spell(&self, text: &[u8]) -> Rc<[u8]> {
         text.iter().map(|&byte| self.0[usize::from(byte)]).collect()
     }
 }

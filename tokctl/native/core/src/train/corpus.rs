@@ -156,8 +156,8 @@ impl Corpus {
         Ok(())
     }
 
-    /// Build the corpus from rows whose symbols are ids already (runs of words). Return an error if
-    /// an id is not below `symbols`.
+    /// Build the corpus from rows whose symbols are ids already (runs of words). No merge crosses
+    /// [`NO_ID`]. Return an error if another id is not below `symbols`.
     pub fn of_runs(runs: &Counts, symbols: usize, ties: Ties) -> Result<Self> {
         // A symbol has four bytes in a run, and each row has an edge.
         let most = runs.text_length() / 4 + runs.len() + 1;
@@ -174,6 +174,10 @@ impl Corpus {
         for (run, count) in runs.iter() {
             let first = corpus.slots.len();
             for id in run_ids(run) {
+                if id == NO_ID {
+                    corpus.slots.push(EDGE);
+                    continue;
+                }
                 let known = corpus.symbol_counts.get_mut(id as usize);
                 *known.ok_or_else(|| Error::Invalid("a run names no token".into()))? += count;
                 corpus.slots.push(id);
@@ -181,6 +185,11 @@ impl Corpus {
             corpus.end_word(first, count)?;
         }
         Ok(corpus)
+    }
+
+    /// Return the number of slots.
+    pub fn len(&self) -> usize {
+        self.slots.len()
     }
 
     /// Raise the count of a symbol to `count`, its total with the occurrences outside the corpus.
@@ -220,7 +229,7 @@ impl Corpus {
 
     /// Return the width of the symbol whose first slot is `at`.
     #[inline]
-    fn width(&self, at: usize) -> usize {
+    pub fn width(&self, at: usize) -> usize {
         match self.slots[at] & WIDE {
             0 => 1,
             _ => (self.slots[at + 1] & !INSIDE) as usize,
@@ -348,6 +357,22 @@ impl Corpus {
     /// Return whether the corpus keeps the scan order of its words, for `rewritten-last`.
     pub fn keeps_scan_order(&self) -> bool {
         self.scan_order.is_some()
+    }
+
+    /// Return the numbers of the words in the order of the scan.
+    pub fn scan_order(&self) -> Vec<u32> {
+        let mut words: Vec<u32> = (0..self.word_counts.len() as u32).collect();
+        if let Some(order) = &self.scan_order {
+            words.sort_unstable_by_key(|&word| order[word as usize]);
+        }
+        words
+    }
+
+    /// Move a word back to an earlier position in the scan.
+    pub fn move_back(&mut self, word: u32, scan_place: u64) {
+        if let Some(order) = &mut self.scan_order {
+            order[word as usize] = scan_place;
+        }
     }
 
     /// Move words to the end of the scan, in their present order, and drop duplicates from `words`.

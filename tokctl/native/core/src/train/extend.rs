@@ -42,16 +42,8 @@ impl Extend {
         }
     }
 
-    /// Bring the corpus to the state in which the model's training stopped: apply every merge in
-    /// the order learned, as training applied it.
-    pub fn replay(
-        &self,
-        (marker, units): (&Marker, Units),
-        corpus: &mut Corpus,
-        pairs: &mut Pairs,
-        progress: Progress,
-    ) -> Result<()> {
-        // A token that is not an initial symbol has the length that its first merge gave it.
+    /// Give each token that is not an initial symbol the length that its first merge gave it.
+    pub fn set_lengths(&self, (marker, units): (&Marker, Units), pairs: &mut Pairs) {
         let mut made = HashSet::new();
         for &(left, right, token) in &self.merges {
             let string = &self.tokens[token as usize];
@@ -59,6 +51,18 @@ impl Extend {
                 pairs.set_length(left, right, token);
             }
         }
+    }
+
+    /// Bring the corpus to the state in which the model's training stopped: apply every merge in
+    /// the order learned, as training applied it.
+    pub fn replay(
+        &self,
+        form: (&Marker, Units),
+        corpus: &mut Corpus,
+        pairs: &mut Pairs,
+        progress: Progress,
+    ) -> Result<()> {
+        self.set_lengths(form, pairs);
         for &(left, right, token) in &self.merges {
             if !progress(0) {
                 return Err(Error::Interrupted);

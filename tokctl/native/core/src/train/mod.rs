@@ -5,6 +5,7 @@
 //! applies merges. [`pairs`] keeps the count and the positions of every pair up to date. A selector
 //! ([`by_count`], [`by_text`], [`by_likelihood`]) names the next pair. [`parity`] trains on several
 //! languages at once, [`removal`] also removes tokens, and [`superwords`] merges whole pre-tokens.
+//! [`stepper`] replays a training that is over, and ranks the pairs of any step.
 
 pub mod alphabet;
 mod by_count;
@@ -17,6 +18,7 @@ mod initial_tokens;
 mod pairs;
 pub mod parity;
 pub mod removal;
+mod stepper;
 mod superwords;
 mod ties;
 pub mod unigram;
@@ -24,6 +26,7 @@ mod whole_characters;
 
 pub use extend::Extend;
 pub use removal::{RemovalRule, TokenRemoval, TrainingEvents};
+pub use stepper::{RankedPair, Ranking, Stepper};
 pub use superwords::{train_superwords, FirstPhase, SuperwordTraining};
 pub use ties::Ties;
 
@@ -119,17 +122,67 @@ pub struct Options {
 }
 
 impl Options {
-    /// Return whether the rules on texts (`max_words`, `whole_characters`, `forbidden`) allow a
-    /// merge of `left` into `token`.
-    fn may_be_made(&self, left: &[u8], token: &[u8]) -> bool {
+    /// Return why no merge may make `token` of `left` and a right side, judged by the texts alone;
+    /// `never` is from [`never`]. None if a merge may.
+    fn refusal(&self, never: &HashSet<&[u8]>, left: &[u8], token: &[u8]) -> Option<Refusal> {
         let words = || token.split(|&byte| byte == b' ').filter(|w| !w.is_empty());
-        let too_many = self
-            .max_words
-            .is_some_and(|most| words().count() as u64 > most);
         let has = |text: &Vec<u8>| token.windows(text.len().max(1)).any(|part| part == text);
-        let cuts = self.whole_characters && !whole_characters::may_merge(left, token);
-        !too_many && !cuts && !self.forbidden.iter().any(has)
+        if self
+            .max_words
+            .is_some_and(|most| words().count() as u64 > most)
+        {
+            Some(Refusal::TooManyWords)
+        } else if self.forbidden.iter().any(has) {
+            Some(Refusal::Forbidden)
+        } else if never.contains(token) {
+            // No merge makes a special token, even if the text contains the same string.
+            Some(Refusal::Special)
+        } else if self.whole_characters && !whole_characters::may_merge(left, token) {
+            Some(Refusal::CutsCharacter)
+        } else {
+            None
+        }
     }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            criterion: Criterion::Count,
+            ties: Ties::FirstSeen,
+            units: Units::Bytes,
+            marker: Marker::None,
+            vocab_size: 0,
+            special_tokens: Vec::new(),
+            reserved: Vec::new(),
+            initial_alphabet: Vec::new(),
+            bare_characters: false,
+            min_frequency: 1,
+            max_token_length: None,
+            max_words: None,
+            forbidden: Vec::new(),
+            whole_characters: false,
+            initial_tokens: Vec::new(),
+            limits: Limits::default(),
+            extend: None,
+            removal: None,
+        }
+    }
+}
+
+/// Reason why a pair may not be merged, however often it occurs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The token would be longer than `max_token_length`.
+    TooLong,
+    /// The token would have more words than `max_words`.
+    TooManyWords,
+    /// The token would contain one of the `forbidden` strings.
+    Forbidden,
+    /// The token would be spelled like a special token.
+    Special,
+    /// The merge would cut a character, against `whole_characters`.
+    CutsCharacter,
 }
 
 /// Reason why training stopped.
@@ -212,6 +265,11 @@ fn count_symbols(counts: &Counts, options: &Options) -> Result<u64> {
         };
         symbols += u128::from(count) * (units as u128 + u128::from(own_marker));
     }
+    fits(symbols)
+}
+
+/// Return a number of symbols as 64 bits, or an error if it has more.
+fn fits(symbols: u128) -> Result<u64> {
     u64::try_from(symbols).map_err(|_| {
         Error::TooLarge(format!(
             "the corpus has {symbols} symbols, and counts have 64 bits"
@@ -246,7 +304,7 @@ pub fn train(
     let started = start.is_some();
     let mut corpus = Corpus::new(&words, &vocabulary, options, start, progress)?;
     drop(words);
-    let mut pairs = Pairs::new(&corpus, &vocabulary, options, progress)?;
+    let mut pairs = Pairs::new(&corpus, vocabulary.tokens().iter(), options, progress)?;
     if let (Some(old), false) = (&options.extend, started) {
         let form = (&options.marker, options.units);
         old.replay(form, &mut corpus, &mut pairs, progress)?;
@@ -282,8 +340,7 @@ pub fn train(
         let [before, after] =
             [left, right].map(|id| vocabulary.token(id).expect("symbols are tokens"));
         let string = options.marker.join(before, after);
-        // No merge makes a special token, even if the text contains the same string.
-        if never.contains(string.as_slice()) || !options.may_be_made(before, &string) {
+        if options.refusal(&never, before, &string).is_some() {
             pairs.refuse(best);
             selector.refused(best, &pairs, &corpus);
             continue;

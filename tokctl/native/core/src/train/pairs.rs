@@ -8,7 +8,7 @@ use super::corpus::{Corpus, Place};
 use super::ties::{TieKey, Ties};
 use super::{Options, Progress};
 use crate::error::{Error, Result};
-use crate::model::{Marker, Units, Vocabulary};
+use crate::model::{Marker, Units};
 use crate::prefetch::prefetch;
 
 // Neighbours of the pair that is being merged, on one side, symbol by symbol.
@@ -315,9 +315,9 @@ const BATCH: usize = 1 << 16;
 const AHEAD: usize = 8;
 
 impl Pairs {
-    pub fn new(
+    pub fn new<'t>(
         corpus: &Corpus,
-        vocabulary: &Vocabulary,
+        tokens: impl Iterator<Item = &'t [u8]>,
         options: &Options,
         progress: Progress,
     ) -> Result<Self> {
@@ -325,7 +325,7 @@ impl Pairs {
             Units::Bytes => string.len() as u64,
             Units::Characters => string.iter().filter(|&&b| b & 0xC0 != 0x80).count() as u64,
         };
-        let lengths = vocabulary.tokens().iter().map(|token| Length {
+        let lengths = tokens.map(|token| Length {
             whole: length(token),
             text: length(options.marker.strip(token)),
         });
@@ -390,6 +390,11 @@ impl Pairs {
     /// Exclude the pair from merging, however often it occurs.
     pub fn refuse(&mut self, pair: PairId) {
         self.pairs[pair as usize].allowed = false;
+    }
+
+    /// Return whether the pair may be merged if it occurs often enough.
+    pub fn is_allowed(&self, pair: PairId) -> bool {
+        self.pairs[pair as usize].allowed
     }
 
     /// Return whether the pair may be merged with its present count.
@@ -472,6 +477,18 @@ impl Pairs {
         corpus: &mut Corpus,
         progress: Progress,
     ) -> Result<Vec<PairId>> {
+        self.merge_each(id, token, corpus, progress, |_, _| {})
+    }
+
+    /// Like [`Pairs::merge`]; calls `at` with each position that is about to be merged.
+    pub fn merge_each(
+        &mut self,
+        id: PairId,
+        token: u32,
+        corpus: &mut Corpus,
+        progress: Progress,
+        mut at: impl FnMut(&Corpus, Place),
+    ) -> Result<Vec<PairId>> {
         self.order(id);
         let pair = &mut self.pairs[id as usize];
         let (left, right) = (pair.left, pair.right);
@@ -497,6 +514,7 @@ impl Pairs {
             if !corpus.has_pair(place, left, right) {
                 continue;
             }
+            at(corpus, place);
             let weight = corpus.weight(place);
             let around = corpus.merge_at(place, token);
             merged += weight;
@@ -593,6 +611,13 @@ impl Pairs {
             pair.head = 0;
             pair.places.sort();
             pair.disordered = false;
+        }
+    }
+
+    /// Drop positions that are listed twice, or known to be outdated, from disordered lists.
+    pub fn order_all(&mut self) {
+        for id in 0..self.pairs.len() as PairId {
+            self.order(id);
         }
     }
 

@@ -125,7 +125,7 @@ impl MergedText {
         // A character without an id counts as a token too: the unknown token.
         let tokens = count_symbols(counts, options)?;
         let corpus = Corpus::new(counts, vocabulary, options, None, progress)?;
-        let pairs = Pairs::new(&corpus, vocabulary, options, progress)?;
+        let pairs = Pairs::new(&corpus, vocabulary.tokens().iter(), options, progress)?;
         Ok(MergedText {
             corpus,
             pairs,
@@ -180,8 +180,7 @@ impl ChoosingText {
             let [before, after] =
                 [left, right].map(|id| vocabulary.token(id).expect("symbols are tokens"));
             let string = options.marker.join(before, after);
-            // No merge makes a special token, even if the text contains the same string.
-            if !never.contains(string.as_slice()) && options.may_be_made(before, &string) {
+            if options.refusal(never, before, &string).is_none() {
                 return Some((left, right, string));
             }
             pairs.refuse(best);

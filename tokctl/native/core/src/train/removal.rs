@@ -102,7 +102,7 @@ pub fn train(
     }
     let vocabulary = alphabet::vocabulary(counts, options)?;
     let corpus = Corpus::new(counts, &vocabulary, options, None, progress)?;
-    let mut pairs = Pairs::new(&corpus, &vocabulary, options, progress)?;
+    let mut pairs = Pairs::new(&corpus, vocabulary.tokens().iter(), options, progress)?;
     let state = Refinement {
         options,
         alphabet_end: vocabulary.len() as u32,
@@ -143,8 +143,8 @@ impl Refinement<'_> {
             let (left, right) = self.pairs.symbols(best);
             let token = |id| self.vocabulary.token(id).expect("symbols are tokens");
             let string = self.options.marker.join(token(left), token(right));
-            let allowed = self.options.may_be_made(token(left), &string);
-            if allowed && !self.never.contains(string.as_slice()) {
+            let refusal = self.options.refusal(&self.never, token(left), &string);
+            if refusal.is_none() {
                 return Some((best, string));
             }
             self.pairs.refuse(best);

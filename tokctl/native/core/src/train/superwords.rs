@@ -67,7 +67,7 @@ pub fn train_superwords(
             corpus.count_all(word, count);
         }
     }
-    let mut pairs = Pairs::new(&corpus, &vocabulary, options, progress)?;
+    let mut pairs = Pairs::new(&corpus, vocabulary.tokens().iter(), options, progress)?;
     let mut selector = ByCount::new(&mut pairs, &corpus);
     let never = never(options);
     let mut kept = FirstSteps::new(events, words);
