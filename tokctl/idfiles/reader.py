@@ -29,7 +29,7 @@ from tokctl.sources.blocks import COMPRESSION_SUFFIXES, BlockStream, without_com
 
 if TYPE_CHECKING:
     from tokctl.idfiles.chunks import IdPart
-    from tokctl.idfiles.shards import ShardList
+    from tokctl.idfiles.manifest import ShardList
     from tokctl.tokenizer import Tokenizer
 
 #: Forms that are read. `auto` finds the form from the name and the first bytes.
@@ -164,7 +164,7 @@ class IdSource:
         self.name = name
         if name != STDIN:
             if Path(name).is_dir() or Path(name).name == "manifest.json":
-                from tokctl.idfiles.shards import list_shards
+                from tokctl.idfiles.manifest import list_shards
 
                 self._shards = list_shards(name)
                 self.size = self._shards.size

@@ -10,12 +10,19 @@ from tokctl.core import orjson
 from tokctl.core.errors import BadInput, TokctlError, Unsupported
 from tokctl.idfiles import SHARDED
 from tokctl.idfiles.dtypes import WRITTEN, dtype_named
+from tokctl.idfiles.manifest import (
+    file_fault,
+    files_in,
+    manifest_at,
+    read_own_manifest,
+    totals_of,
+    unlisted,
+)
 from tokctl.idfiles.npy import read_npy
 from tokctl.idfiles.random_access import InputFile
 from tokctl.idfiles.reader import read_parts
-from tokctl.idfiles.shard_journal import check_manifest, files_in, totals_of
 from tokctl.idfiles.shard_stores import LocalStore, ShardStore
-from tokctl.idfiles.shards import EXACT, file_fault, manifest_at, read_manifest, unlisted
+from tokctl.idfiles.shards import EXACT
 from tokctl.sources.blocks import BlockStream, file_source
 
 
@@ -57,7 +64,7 @@ def check_shards(path: str | Path) -> ShardCheck:
     """
     store, name = manifest_at(str(path))
     manifest = store.file(name)
-    content = check_manifest(read_manifest(store, name), manifest)
+    content = read_own_manifest(store, name)
     shards, totals, size, form = (
         content[key] for key in ("shards", "totals", "shard_size", "form")
     )

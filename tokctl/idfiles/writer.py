@@ -199,7 +199,7 @@ class ShardEngine(Protocol):
     """Writer of shards on other machines, such as `tokctl.extras.ray.Cluster`."""
 
     def write_shards(self, stream: ChunkStream, target: Target) -> Written:
-        """Write a folder of shards with the same bytes as `tokctl.idfiles.shards.write_shards`."""
+        """Write a folder of shards with the same bytes as `tokctl.idfiles.shards.ShardRun`."""
 
 
 def write_stream(stream: ChunkStream, target: Target, engine: ShardEngine | None = None) -> Written:
@@ -225,9 +225,9 @@ def write_stream(stream: ChunkStream, target: Target, engine: ShardEngine | None
             for chunk in stream.chunks():
                 writer.add(chunk)
         return Written(writer.documents, writer.ids)
-    from tokctl.idfiles.shards import write_shards
+    from tokctl.idfiles.shards import ShardRun
 
-    return write_shards(stream, target)
+    return ShardRun(stream, target).write()
 
 
 def check_target(target: Target) -> None:
@@ -271,7 +271,7 @@ def job_description(
     shard_size: int,
     options: dict[str, Any],
 ) -> dict[str, Any]:
-    """Return the job of `write_shards`, as stored in the manifest.
+    """Return the job of a folder of shards, as stored in the manifest.
 
     Args:
         model: see `model_facts`.
