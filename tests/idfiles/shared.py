@@ -12,8 +12,9 @@ from typing import Any
 import orjson
 
 from tests.idfiles import made
+from tokctl.idfiles.output import Target, Written
 from tokctl.idfiles.shared_shards import ClusterRun, Job
-from tokctl.idfiles.writer import ChunkStream, Target, Written
+from tokctl.idfiles.stream import ChunkStream
 
 #: Which `files` writes.
 NAMES = ["a.txt", "empty.txt", "b.jsonl", "c.txt.gz", "d.parquet", "x.txt", "y.txt", "empty.txt"]

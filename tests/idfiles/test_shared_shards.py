@@ -18,7 +18,9 @@ from tokctl import TokctlError, Tokenizer, idfiles
 from tokctl.cli.encode_output import RowEncoder, RowOptions, RowWriter, token_names
 from tokctl.cli.options.encode import TextOptions
 from tokctl.idfiles import dtype_for, pieces, shard_journal, shared_shards
-from tokctl.idfiles.writer import ChunkStream, Encoder, NativeEncoder, Target, write_stream
+from tokctl.idfiles.output import Target
+from tokctl.idfiles.stream import ChunkStream, Encoder, NativeEncoder
+from tokctl.idfiles.writer import write_stream
 from tokctl.sources import open_sources, parts
 from tokctl.tokenizer.documents import DocumentEncoder
 

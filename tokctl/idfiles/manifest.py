@@ -13,6 +13,7 @@ from typing import Any
 from tokctl.core import orjson
 from tokctl.core.errors import BadInput
 from tokctl.core.schema import COUNT, PLAIN_NAME, AnyOf, OneOf, Satisfies, Whole, check
+from tokctl.idfiles.registry import BY_NAME
 from tokctl.idfiles.shard_stores import JOURNAL, LocalStore, ShardStore, open_store
 
 MANIFEST = "manifest.json"
@@ -223,7 +224,7 @@ class ShardList:
         """
         store = LocalStore(self.folder)
         for shard in self.shards:
-            for file in files_in([shard]) if self.form == "megatron" else [shard]:
+            for file in files_in([shard]) if len(BY_NAME[self.form].endings) > 1 else [shard]:
                 if "sha256" in file:
                     _check_shard(store, file)
             yield str(self.folder / shard["file"])

@@ -23,7 +23,7 @@ from tokctl.idfiles.chunks import Chunk
 from tokctl.idfiles.dtypes import DTYPES, little_endian, numbers
 from tokctl.idfiles.shard_journal import StoredPiece
 from tokctl.idfiles.shard_stores import ShardStore
-from tokctl.idfiles.writer import Encoder, NativeEncoder
+from tokctl.idfiles.stream import Encoder, NativeEncoder
 from tokctl.model.parts import native_parts
 from tokctl.sources import Document, Records, flat
 from tokctl.sources.parts import FindSplit, SourcePart, TextPart, after_line_feed

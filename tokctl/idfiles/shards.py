@@ -40,6 +40,8 @@ from tokctl.idfiles.manifest import (
     read_own_manifest,
     unlisted,
 )
+from tokctl.idfiles.output import Target, Written, files_of, open_writer
+from tokctl.idfiles.registry import BY_NAME
 from tokctl.idfiles.shard_journal import (
     PART_SIZE,
     Journal,
@@ -55,22 +57,17 @@ from tokctl.idfiles.shard_stores import (
     access_error,
     open_store,
 )
-from tokctl.idfiles.writer import Target, Written, files_of, open_writer
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from tokctl.idfiles.writer import ChunkStream
+    from tokctl.idfiles.stream import ChunkStream
 
 #: Subfolder for ids that a cluster has encoded and that are in no shard yet.
 PIECES = ".pieces"
 
 #: Temporary names of unfinished files (see `whole_file`).
 _TEMPORARY = re.compile(r"\.(shard-|journal\.jsonl|manifest\.json).*\.tmp|\.pieces")
-
-#: Forms whose shards have exactly the given number of ids. They need an index that says where
-#: documents begin.
-EXACT = ("bin", "npy")
 
 #: Function that records a complete shard, the position after it, and for each source the number of
 #: documents and of ids in the shard.
@@ -130,7 +127,7 @@ class ShardWriter:
         self._dtype = target.dtype
         assert target.shard_size is not None
         self._size = target.shard_size
-        self._exact = target.form in EXACT
+        self._exact = BY_NAME[target.form].has_index
         self._source, _, self._documents, self._ids = position
         self._counts: dict[int, tuple[int, int]] = {}
         self._stack = ExitStack()
@@ -213,7 +210,7 @@ class ShardWriter:
     def _paths(self) -> tuple[Path, Path | None]:
         """Return the file of the next shard, or the prefix of its files, and its index."""
         name = f"shard-{self._number:05}"
-        if self._form == "megatron":
+        if len(BY_NAME[self._form].endings) > 1:
             return self._folder / name, None
         index = self._folder / f"{name}.index.npy" if self._exact else None
         return self._folder / f"{name}.{self._form}", index

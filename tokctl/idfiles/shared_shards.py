@@ -30,6 +30,7 @@ from tokctl.core.errors import BadInput, TokctlError
 from tokctl.core.values import ProgressCount
 from tokctl.idfiles.chunks import Chunk, ResumePoint, StreamPosition
 from tokctl.idfiles.manifest import files_in
+from tokctl.idfiles.output import Target
 from tokctl.idfiles.pieces import (
     DamagedPieceError,
     PlacedPiece,
@@ -38,10 +39,11 @@ from tokctl.idfiles.pieces import (
     shard_ends,
     write_piece,
 )
+from tokctl.idfiles.registry import BY_NAME
 from tokctl.idfiles.shard_journal import ShardRange, SourceFacts, StoredPiece, UnitCounts
 from tokctl.idfiles.shard_stores import ShardStore, open_store
-from tokctl.idfiles.shards import EXACT, PIECES, ShardRun, ShardWriter
-from tokctl.idfiles.writer import ChunkStream, Encoder, NativeEncoder, Target
+from tokctl.idfiles.shards import PIECES, ShardRun, ShardWriter
+from tokctl.idfiles.stream import ChunkStream, Encoder, NativeEncoder
 from tokctl.sources import Archive, Records
 from tokctl.sources.parts import SourcePart, joint_name, parts_of
 
@@ -485,7 +487,7 @@ class ClusterRun(ShardRun):
         if not any(piece.piece.ids or piece.piece.documents for piece in pieces):
             return []
         size = self._job.target.shard_size or 1
-        exact = self._job.target.form in EXACT
+        exact = BY_NAME[self._job.target.form].has_index
         ends = range(size, total, size) if exact else shard_ends(pieces, size)
         groups: list[ShardRange] = []
         first_shard, start, shard = 0, 0, 0

@@ -31,8 +31,9 @@ from tokctl.extras.ray.tasks import (
     run,
     tried,
 )
+from tokctl.idfiles.output import Target, Written
 from tokctl.idfiles.shared_shards import ClusterRun, Failure, Job, sweep
-from tokctl.idfiles.writer import ChunkStream, Target, Written
+from tokctl.idfiles.stream import ChunkStream
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
