@@ -143,7 +143,7 @@ def open_writer(
             outs = [files.open(name) for name in reversed(files_of(form, target))][::-1]
         else:
             outs = [target]
-        writer = row.writer_class(_TargetFiles(outs, target, stack), dtype)
+        writer: IdFileWriter = row.writer_class(_TargetFiles(outs, target, stack), dtype)
         writer.index = index_writer
         try:
             yield writer

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from tokctl.idfiles.chunks import IdFileWriter, IdPart
-    from tokctl.idfiles.random_access import IdInput
+from typing import Any, NamedTuple
 
 #: Megatron-LM uses 16 bits for fewer ids than this and 32 bits otherwise (`optimal_dtype` in its
 #: `indexed_dataset.py`).
@@ -42,15 +38,14 @@ class Form(NamedTuple):
     wide: str = "uint32"
 
     @property
-    def writer_class(self) -> type[IdFileWriter]:
-        """The writer."""
-        writer: type[IdFileWriter] = self._load(self.writer)
-        return writer
+    def writer_class(self) -> Any:
+        """The class of the writer, an `IdFileWriter`."""
+        return self._load(self.writer)
 
-    def read(self, source: IdInput) -> Iterator[IdPart]:
-        """Return the ids of a file, part by part."""
-        reader: Callable[[IdInput], Iterator[IdPart]] = self._load(self.reader)
-        return reader(source)
+    def read(self, source: Any) -> Iterator[Any]:
+        """Return the ids of an `IdInput` as `IdPart`s."""
+        ids: Iterator[Any] = self._load(self.reader)(source)
+        return ids
 
     def _load(self, name: str) -> Any:
         return getattr(import_module(f"tokctl.idfiles.{self.module}"), name)

@@ -398,11 +398,11 @@ class ShardRun:
         provenance.check_sources(name, journal.facts)
         numbers = [number for number in sorted(journal.groups) for _ in journal.groups[number]]
         damaged: set[int] = set()
-        for number, fault in zip(numbers, self._faults(journal.shards), strict=False):
+        for number, fault in enumerate(self._faults(journal.shards)):
             if fault is None:
                 continue
             if self.part_size:
-                damaged.add(number)
+                damaged.add(numbers[number])
                 self._report_damage(fault, "it is encoded again")
                 continue
             lost_sources = {unit[0] for line in journal.lines[number:] for unit in line["units"]}
