@@ -163,7 +163,7 @@ def skip_leading(chunks: Iterable[Chunk], documents: int, ids: int) -> Iterator[
         yield chunk.part(start + skipped, ended)
 
 
-class Output(Protocol):
+class FormFiles(Protocol):
     """Files that a writer fills.
 
     Attributes:
@@ -200,7 +200,7 @@ class IdFileWriter:
         index: writer of an index that gets every chunk, too; None: no index.
     """
 
-    def __init__(self, output: Output, dtype: Dtype) -> None:
+    def __init__(self, output: FormFiles, dtype: Dtype) -> None:
         """Write ids of a type; subclasses take their files from `output`."""
         self.dtype = dtype
         self.ids = 0

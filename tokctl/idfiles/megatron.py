@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tokctl.core.errors import BadInput, BadOption, Unsupported
-from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart, Output
+from tokctl.idfiles.chunks import Chunk, FormFiles, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
 from tokctl.idfiles.random_access import IdInput, InputFile, RandomAccessFile, Window
 from tokctl.idfiles.registry import BY_NAME
@@ -34,7 +34,7 @@ _BLOCK = 1 << 16
 class MegatronWriter(IdFileWriter):
     """Writer of a sequence for each document."""
 
-    def __init__(self, output: Output, dtype: Dtype) -> None:
+    def __init__(self, output: FormFiles, dtype: Dtype) -> None:
         """Write ids and an index; raise TokctlError if there is one stream for both."""
         super().__init__(output, dtype)
         if len(output.files) < 2:

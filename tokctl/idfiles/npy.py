@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from tokctl.core.errors import BadInput, Unsupported
-from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart, Output
+from tokctl.idfiles.chunks import Chunk, FormFiles, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
 from tokctl.idfiles.random_access import IdInput
 from tokctl.idfiles.raw import read_numbers
@@ -43,7 +43,7 @@ def header(dtype: Dtype, count: int) -> bytes:
 class NpyWriter(IdFileWriter):
     """Writer of a one-dimensional array of ids."""
 
-    def __init__(self, output: Output, dtype: Dtype) -> None:
+    def __init__(self, output: FormFiles, dtype: Dtype) -> None:
         super().__init__(output, dtype)
         self._out = output.seekable()
         self._out.write(header(dtype, 0))

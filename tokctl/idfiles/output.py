@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from tokctl.core import systems
 from tokctl.core.errors import BadInput, BadOption, TokctlError
 from tokctl.core.files import whole_files
-from tokctl.idfiles.chunks import IdFileWriter, Output
+from tokctl.idfiles.chunks import FormFiles, IdFileWriter
 from tokctl.idfiles.dtypes import Dtype
 from tokctl.idfiles.registry import BY_NAME
 
@@ -160,7 +160,7 @@ def files_of(form: str, target: str | Path) -> list[str]:
     return [f"{target}{ending}" for ending in BY_NAME[form].endings]
 
 
-class _TargetFiles(Output):
+class _TargetFiles(FormFiles):
     """The files of a writer, and temporary ones until `stack` ends."""
 
     def __init__(

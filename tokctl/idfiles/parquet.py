@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from tokctl.core.errors import BadInput, Unsupported
-from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart, Output
+from tokctl.idfiles.chunks import Chunk, FormFiles, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, numbers
 from tokctl.idfiles.random_access import IdInput, RandomAccessFile
 from tokctl.sources.tables import column_chunks
@@ -48,7 +48,7 @@ def pyarrow(needed_for: str) -> Any:
 class ParquetWriter(IdFileWriter):
     """Writer of the column `input_ids`, compressed by zstd, one row group at a time."""
 
-    def __init__(self, output: Output, dtype: Dtype) -> None:
+    def __init__(self, output: FormFiles, dtype: Dtype) -> None:
         super().__init__(output, dtype)
         self._pa = pa = pyarrow(WRITING_NEEDS_PYARROW)
         from pyarrow import parquet  # type: ignore[import-untyped, unused-ignore]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 
 from tokctl.core.errors import BadInput
-from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart, Output
+from tokctl.idfiles.chunks import Chunk, FormFiles, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import Dtype, numbers
 from tokctl.idfiles.random_access import IdInput
 from tokctl.sources.blocks import BlockStream
@@ -14,7 +14,7 @@ from tokctl.sources.blocks import BlockStream
 class RawWriter(IdFileWriter):
     """Writer of the forms `bin` and `jsonl`."""
 
-    def __init__(self, output: Output, dtype: Dtype) -> None:
+    def __init__(self, output: FormFiles, dtype: Dtype) -> None:
         super().__init__(output, dtype)
         self._flush = output.is_stream
 

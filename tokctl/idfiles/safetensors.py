@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from tokctl.core.errors import BadInput
 from tokctl.core.schema import COUNT, OneOf, Satisfies, check, fits
-from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart, Output
+from tokctl.idfiles.chunks import Chunk, FormFiles, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
 from tokctl.idfiles.random_access import BLOCK, IdInput, RandomAccessFile, Window
 
@@ -63,7 +63,7 @@ class SafetensorsWriter(IdFileWriter):
     `padding`: PyTorch can't read unaligned tensors.
     """
 
-    def __init__(self, output: Output, dtype: Dtype) -> None:
+    def __init__(self, output: FormFiles, dtype: Dtype) -> None:
         super().__init__(output, dtype)
         self._out = output.seekable()
         self._offsets = output.temporary()

@@ -299,7 +299,7 @@ def _changed_hint(folder: str) -> str:
     return f"write to another folder: the shards of {folder} have the text as it was"
 
 
-class Piece(NamedTuple):
+class RecordedPiece(NamedTuple):
     """A piece in the journal, with the counts and the facts of its sources."""
 
     stored: StoredPiece
@@ -332,7 +332,7 @@ class Journal:
         self.lines: list[dict[str, Any]] = []
         self.groups: dict[int, list[dict[str, Any]]] = {}
         self.position = StreamPosition()
-        self.pieces: dict[str, Piece] = {}
+        self.pieces: dict[str, RecordedPiece] = {}
         self.plan: list[ShardRange] | None = None
         self.facts: dict[SourceFacts, None] = {}
         self.counts: dict[int, tuple[int, int]] = {}
@@ -429,7 +429,7 @@ class Journal:
             documents, ids = self.counts.get(unit.source, (0, 0))
             self.counts[unit.source] = documents + unit.documents, ids + unit.ids
         if "piece" in line:
-            self.pieces[line["piece"]] = Piece(StoredPiece(*line["is"]), units, facts)
+            self.pieces[line["piece"]] = RecordedPiece(StoredPiece(*line["is"]), units, facts)
             return
         source, resume, documents, ids = line["next"]
         resume = ResumePoint(*resume)
