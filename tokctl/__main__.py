@@ -32,11 +32,13 @@ def main() -> None:
 
 
 def _run() -> None:
-    from tokctl.cli.signals import handle_signals
+    from tokctl.core.signals import handle_signals, unwrapped
 
     handle_signals()
-    from tokctl.cli.app import main as run
-
+    try:
+        from tokctl.cli.app import main as run
+    except RuntimeError as error:
+        raise unwrapped(error) from None
     run()
 
 
@@ -73,25 +75,24 @@ def _read_arguments_as_utf8() -> None:
 def _end(end: SystemExit) -> NoReturn:
     """End the process as soon as all output is written.
 
-    Python's usual clean-up of modules and objects would take as long as reading a model. If other
-    threads are running, or a debugger or profiler is active, the process ends in the usual way.
+    Python's usual clean-up of modules and objects would take as long as reading a model. A debugger
+    or profiler needs it, and so do other threads, unless a signal ended the command. After Ctrl-C,
+    it could end the process by SIGINT: CPython remembers a KeyboardInterrupt in code that it
+    executes from a string, as dataclasses do, although the exception was caught.
     """
     import atexit
     import threading
 
-    if type(end.code) is int and end.code >= _SIGNALLED:
+    is_signalled = type(end.code) is int and end.code >= _SIGNALLED
+    if is_signalled:
         _drop_output()
         # A signal can arrive after `__enter__` and before the block of a `with`, so that `__exit__`
         # does not run. The clean-up then happens when the object is collected.
         end.__traceback__ = end.__context__ = None
         gc.collect()
-    # CPython remembers a Ctrl-C that arrived while it executed a string (dataclasses do that), and
-    # would end by that signal, although it was caught. Executing another string clears this.
-    # Without memory, exec can fail without an exception, which Python reports as a SystemError.
-    with contextlib.suppress(MemoryError, SystemError):
-        exec("")
-    watched = sys.gettrace() or sys.getprofile() or sys.flags.inspect
-    if watched or threading.active_count() > 1 or type(end.code) is not int:
+    if sys.gettrace() or sys.getprofile() or sys.flags.inspect or type(end.code) is not int:
+        raise end
+    if not is_signalled and threading.active_count() > 1:
         raise end
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

@@ -87,8 +87,8 @@ def calling(folder: Path) -> Iterator[Caller]:
 def ready() -> None:
     """Imports what commands import, so that those that are forked need not."""
     import tokctl.__main__
-    import tokctl.cli.signals
     import tokctl.cli.streams
+    import tokctl.core.signals
     import tokctl.training.training  # noqa: F401
     from tokctl.cli.app import COMMANDS, build
     from tokctl.formats import FORMATS

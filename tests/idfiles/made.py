@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from tokctl import Tokenizer, preset
-from tokctl.idfiles import shard_journal
+from tokctl.idfiles import manifest as shard_manifest
 from tokctl.model.presets import BPE, BPE_CHARACTERS, WORDPIECE
 from tokctl.sources import Archive, Batch, Document, Records, Source
 
@@ -112,7 +112,7 @@ def journal_of(*lines: Any) -> bytes:
     """A journal of these lines, with their digests; a line that is no object has none."""
     found, last = [], ""
     for line in lines:
-        sealed = shard_journal.add_digest(line, last) if isinstance(line, dict) else line
+        sealed = shard_manifest.add_digest(line, last) if isinstance(line, dict) else line
         last = sealed["sha256"] if isinstance(line, dict) else last
         found.append(orjson.dumps(sealed) + b"\n")
     return b"".join(found)
@@ -121,7 +121,7 @@ def journal_of(*lines: Any) -> bytes:
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     """Writes a manifest with the digest of what it says now."""
     rest = {key: value for key, value in manifest.items() if key != "sha256"}
-    (folder / "manifest.json").write_bytes(orjson.dumps(shard_journal.add_digest(rest)))
+    (folder / "manifest.json").write_bytes(orjson.dumps(shard_manifest.add_digest(rest)))
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 
 from tests.idfiles import made
-from tokctl.idfiles import shared_shards
-from tokctl.idfiles.shared_shards import Job
-from tokctl.idfiles.writer import ChunkStream, Target, Written
+from tokctl.idfiles.output import Target, Written
+from tokctl.idfiles.shared_shards import ClusterRun, Job
+from tokctl.idfiles.stream import ChunkStream
 
 #: Which `files` writes.
 NAMES = ["a.txt", "empty.txt", "b.jsonl", "c.txt.gz", "d.parquet", "x.txt", "y.txt", "empty.txt"]
@@ -39,7 +39,7 @@ class Workers:
         self._random = random.Random(seed)
 
     def write_shards(self, stream: ChunkStream, target: Target) -> Written:
-        return shared_shards.write_shards(stream, target, self)
+        return ClusterRun(stream, target, self).write()
 
     def run(
         self, work: Callable[[Job, Any], Any], job: Job, tasks: Iterable[Any]

@@ -155,7 +155,7 @@ def test_a_damaged_journal(encode: Encode) -> None:
     path.write_bytes(b"".join([lines[0], *lines[2:]]))
     assert encode("--resume").err == error("f/journal.jsonl: line 2 is damaged", hint)
     entry = orjson.loads(lines[1])
-    del entry["place"]
+    del entry["next"]
     path.write_bytes(lines[0] + orjson.dumps(entry) + b"\n" + lines[2])
     assert encode("--resume").err == error("f/journal.jsonl: line 2 is damaged", hint)
 

@@ -15,7 +15,7 @@ from tests.cli.run import tokctl as run
 from tests.idfiles import made
 from tokctl import Tokenizer, idfiles
 from tokctl.core.humanize import plural
-from tokctl.idfiles.shard_journal import MANIFEST_HINT
+from tokctl.idfiles.manifest import MANIFEST_HINT
 
 Models = dict[str, Tokenizer]
 

@@ -13,7 +13,7 @@ from tests.cli.run import error, tokctl
 from tests.idfiles import made
 from tokctl import TokctlError, Tokenizer, idfiles
 from tokctl.idfiles import writer
-from tokctl.idfiles.shard_journal import MANIFEST_HINT
+from tokctl.idfiles.manifest import MANIFEST_HINT
 
 Models = dict[str, Tokenizer]
 SAME = "give the same sources and options as before, or write to another folder"
@@ -110,11 +110,9 @@ ENTRY = {
         "ids": 2,
         "documents": 0,
     },
-    "place": [0, 0],
-    "before": [0, 0, 0, 0, 0],
-    "documents": 0,
-    "ids": 2,
-    "sources": {"0": [600, None, 0, 2]},
+    "next": [[0, 0], [0, 0, 0, 0, 0], 0, 2],
+    "units": [[0, 0, 0, 2, 0]],
+    "facts": [[0, 600, None]],
 }
 
 
@@ -128,9 +126,12 @@ ENTRY = {
         (2, {"sources": ["a.txt"]}, {"shard": {}}),
         (2, {"sources": ["a.txt"]}, {"shard": {"file": 5, "bytes": 4}}),
         (2, {"sources": ["a.txt"]}, {"shard": {**ENTRY["shard"], "bytes": "4"}}),  # type: ignore[dict-item]
-        (2, {"sources": ["a.txt"]}, {"sources": {"7": [600, None, 0, 2]}}),
-        (2, {"sources": ["a.txt"]}, {"sources": {"0": [600]}}),
-        (2, {"sources": ["a.txt"]}, {"sources": []}),
+        (2, {"sources": ["a.txt"]}, {"units": [[7, 0, 0, 2, 0]], "facts": [[7, 600, None]]}),
+        (2, {"sources": ["a.txt"]}, {"facts": [[0, 600]]}),
+        (2, {"sources": ["a.txt"]}, {"facts": []}),
+        (2, {"sources": ["a.txt"]}, {"next": [[0, 0], [0, 0, 0, 3, 0], 0, 2]}),
+        (2, {"sources": ["a.txt"], "part_size": 9}, {}),
+        (3, {"sources": ["a.txt"]}, {}),
     ],
 )
 def test_a_journal_that_is_none(line: int, header: Any, entry: Any) -> None:

@@ -22,8 +22,10 @@ from tokctl import TokctlError, Tokenizer, idfiles
 from tokctl.cli.encode_output import token_names
 from tokctl.idfiles import pieces, shard_stores, shared_shards
 from tokctl.idfiles.dtypes import dtype_for
+from tokctl.idfiles.output import Target
 from tokctl.idfiles.shard_check import check_shards
-from tokctl.idfiles.writer import ChunkStream, NativeEncoder, Target, job_description, write_stream
+from tokctl.idfiles.stream import ChunkStream, NativeEncoder
+from tokctl.idfiles.writer import job_description, write_stream
 from tokctl.sources import open_sources
 from tokctl.tokenizer.documents import DocumentEncoder
 

@@ -19,7 +19,7 @@ from tests.cli.run import tokctl as run
 from tests.idfiles import made
 from tests.idfiles.reading import documents
 from tokctl import TokctlError, Tokenizer, idfiles
-from tokctl.idfiles.shard_journal import MANIFEST_HINT
+from tokctl.idfiles.manifest import MANIFEST_HINT
 
 Models = dict[str, Tokenizer]
 EXACT = ("bin", "npy")

@@ -17,8 +17,10 @@ from tests.idfiles.shared import NAMES, Stopped, Workers, files
 from tokctl import TokctlError, Tokenizer, idfiles
 from tokctl.cli.encode_output import RowEncoder, RowOptions, RowWriter, token_names
 from tokctl.cli.options.encode import TextOptions
-from tokctl.idfiles import dtype_for, pieces, shared_shards
-from tokctl.idfiles.writer import ChunkStream, Encoder, NativeEncoder, Target, write_stream
+from tokctl.idfiles import dtype_for, pieces, shard_journal, shared_shards
+from tokctl.idfiles.output import Target
+from tokctl.idfiles.stream import ChunkStream, Encoder, NativeEncoder
+from tokctl.idfiles.writer import write_stream
 from tokctl.sources import open_sources, parts
 from tokctl.tokenizer.documents import DocumentEncoder
 
@@ -155,7 +157,7 @@ def test_a_run_that_stopped_anywhere_is_gone_on_with(models: Models, form: str, 
 
 def stopped_at(what: str, models: Models, given: dict[str, Any]) -> None:
     """Leaves the folder of a run that stopped when its journal had its first line of that kind."""
-    add = shared_shards._ClusterJournal.add
+    add = shard_journal.Journal.add
 
     def added(record: Any, **line: Any) -> None:
         add(record, **line)
@@ -163,7 +165,7 @@ def stopped_at(what: str, models: Models, given: dict[str, Any]) -> None:
             raise Stopped
 
     with pytest.MonkeyPatch.context() as patched, pytest.raises(Stopped):
-        patched.setattr(shared_shards._ClusterJournal, "add", added)
+        patched.setattr(shard_journal.Journal, "add", added)
         write(models["bytes"], NAMES, Workers(600), **given)
 
 
@@ -265,6 +267,8 @@ def test_workers_that_write_to_another_folder(
     models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files()
-    monkeypatch.setattr(shared_shards, "write_piece", lambda *_: pieces.StoredPiece(9, 1, "", 1, 1))
+    monkeypatch.setattr(
+        shared_shards, "write_piece", lambda *_: shard_journal.StoredPiece(9, 1, "", 1, 1)
+    )
     message = expect_error(models["bytes"], ["x.txt"], Workers(600), form="bin", shard_size=300)
     assert message == f"{Path.cwd()}/many/.pieces/piece-00000-00000 was written, and is not here"

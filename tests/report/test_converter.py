@@ -109,7 +109,7 @@ def test_a_limit_on_the_address_space(megabytes: int, tmp_path: Path) -> None:
 def test_the_child_ends_with_its_parent(number: str) -> None:
     import signal
 
-    code = "from tokctl.cli.signals import handle_signals; handle_signals()\n" + DRAWS.replace(
+    code = "from tokctl.core.signals import handle_signals; handle_signals()\n" + DRAWS.replace(
         "    print(", "    print(converter._process.pid, flush=True)\n    while True: ("
     )
     parent = subprocess.Popen(

@@ -30,6 +30,7 @@ from tokctl.cli.world import Console
 from tokctl.core import systems
 from tokctl.core.errors import BadInput, BadOption, ExitCode, OutOfMemoryError, TokctlError
 from tokctl.core.files import prepare_crash_message
+from tokctl.core.signals import unwrapped
 from tokctl.core.values import limit_screen
 
 #: Commands that process texts or models. Only these load the native core at the start, so that it
@@ -122,7 +123,7 @@ def run(arguments: Sequence[str], world: Console) -> int:
     except typer.Exit as stop:
         return int(stop.exit_code)
     except BaseException as error:
-        cause = error.error if isinstance(error, PastTyper) else error
+        cause = unwrapped(error.error if isinstance(error, PastTyper) else error)
         if world.debug:
             import traceback
 

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from tokctl.cli.encode_output import RowOptions, RowWriter
     from tokctl.extras.ray import Cluster
     from tokctl.idfiles.dtypes import Dtype
-    from tokctl.idfiles.writer import Encoder, Target
+    from tokctl.idfiles.output import Target
+    from tokctl.idfiles.stream import Encoder
     from tokctl.sources import ReadOptions, Source
     from tokctl.tokenizer import Tokenizer
     from tokctl.tokenizer.documents import DocumentEncoder
@@ -423,7 +424,7 @@ class OutputPlan(NamedTuple):
             return []
         names = [self.output or "-"]
         if self.form == "megatron" and self.output:
-            from tokctl.idfiles.writer import files_of
+            from tokctl.idfiles.output import files_of
 
             names = files_of(self.form, self.output)
         return [*names, *([self.options.index] if self.options.index else [])]
@@ -496,7 +497,9 @@ def _write_files(
     """Encode the texts into files of ids or shards; `--verbose` adds a summary."""
     from tokctl.cli.encode_output import RowEncoder, padded_to_longest, summary, token_names
     from tokctl.cli.progress import ProgressDisplay
-    from tokctl.idfiles.writer import ChunkStream, NativeEncoder, Target, check_target, write_stream
+    from tokctl.idfiles.output import Target, check_target
+    from tokctl.idfiles.stream import ChunkStream, NativeEncoder
+    from tokctl.idfiles.writer import write_stream
 
     start = perf_counter()
     output = plan.output

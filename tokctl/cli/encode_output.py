@@ -466,7 +466,7 @@ def write_texts(
 
 
 class RowEncoder:
-    """Encoder of `tokctl.idfiles.writer` that makes chunks of rows in Python.
+    """Encoder of `tokctl.idfiles.stream` that makes chunks of rows in Python.
 
     Used where the native encoder can't write the rows: with special tokens, padding, offsets or
     random segmentations. Each row is a document of the files.

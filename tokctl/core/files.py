@@ -14,6 +14,7 @@ from typing import BinaryIO, NamedTuple, TypeGuard
 
 from tokctl.core import systems
 from tokctl.core.errors import BadInput, BadOption, TokctlError
+from tokctl.core.signals import held
 
 
 class FilesRead:
@@ -205,7 +206,7 @@ class WholeFiles:
             self._devices.append(device)
             return device
         check_unread(path)
-        with _signals_wait():
+        with held():
             one = _Growing(path, Path(os.path.realpath(path)), status)
             self._growing.append(one)
         return one.file
@@ -219,7 +220,7 @@ class WholeFiles:
         if not self._growing:
             return
         first, *companions = self._growing
-        with _signals_wait():
+        with held():
             try:
                 if companions:
                     self._step([first], _Growing.set_aside)
@@ -352,7 +353,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
                 systems.sync(Path(folder, file))
             sync_folder(Path(folder))
         name.chmod(0o777 & ~umask())
-        with _signals_wait():
+        with held():
             name.rename(path)
             sync_folder(path.parent)
 
@@ -375,7 +376,7 @@ def scratch_folder() -> Iterator[Path]:
 @contextlib.contextmanager
 def _claimed_folder(target: Path) -> Iterator[Path]:
     """Make a hidden folder next to the target; remove it at the end if it has its hidden name."""
-    with _signals_wait():
+    with held():
         descriptor, name = _claim(target, folder=True)
     try:
         yield name
@@ -426,21 +427,6 @@ def prepare_crash_message() -> None:
 def _tell_names() -> None:
     if _last_words is not None:
         _last_words(list(_names))
-
-
-#: True while a hidden file is created, before its name is recorded, and while files are renamed.
-#: The handlers that turn signals into exceptions (`tokctl.cli.signals`) wait meanwhile.
-is_making = False
-
-
-@contextlib.contextmanager
-def _signals_wait() -> Iterator[None]:
-    global is_making
-    try:
-        is_making = True
-        yield
-    finally:
-        is_making = False
 
 
 #: Errors of a file system without locks, on which leftover files stay.

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from tokctl.core.signals import held
+
 try:
-    from orjson import (
-        OPT_APPEND_NEWLINE,
-        OPT_INDENT_2,
-        OPT_SORT_KEYS,
-        Fragment,
-        JSONDecodeError,
-        dumps,
-        loads,
-    )
+    with held():  # an exception while orjson is imported would crash the process
+        from orjson import (
+            OPT_APPEND_NEWLINE,
+            OPT_INDENT_2,
+            OPT_SORT_KEYS,
+            Fragment,
+            JSONDecodeError,
+            dumps,
+            loads,
+        )
 except ModuleNotFoundError:
     from json import JSONDecodeError  # type: ignore[assignment]
 

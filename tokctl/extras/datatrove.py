@@ -20,7 +20,7 @@ from tokctl.core.errors import Unsupported
 from tokctl.core.values import cached_property
 from tokctl.extras import arrow
 from tokctl.idfiles.dtypes import unsigned_for
-from tokctl.idfiles.writer import NativeEncoder
+from tokctl.idfiles.stream import NativeEncoder
 from tokctl.model import Recipe
 from tokctl.sources import Batch, Records
 from tokctl.tokenizer import Tokenizer

@@ -15,24 +15,21 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tokctl.idfiles.registry import FORMS, SHARDED
+
 if TYPE_CHECKING:
     from tokctl.idfiles.chunks import Chunk
     from tokctl.idfiles.dtypes import Dtype, dtype_for
+    from tokctl.idfiles.output import Written, open_writer
     from tokctl.idfiles.reader import read_text
-    from tokctl.idfiles.writer import Written, open_writer, write
-
-#: Forms that hold ids without text beside them.
-FORMS = ("bin", "npy", "parquet", "megatron", "safetensors")
-
-#: Forms that a folder of shards can have.
-SHARDED = (*FORMS, "jsonl")
+    from tokctl.idfiles.writer import write
 
 _MODULES = {
     "Chunk": "tokctl.idfiles.chunks",
     "Dtype": "tokctl.idfiles.dtypes",
-    "Written": "tokctl.idfiles.writer",
+    "Written": "tokctl.idfiles.output",
     "dtype_for": "tokctl.idfiles.dtypes",
-    "open_writer": "tokctl.idfiles.writer",
+    "open_writer": "tokctl.idfiles.output",
     "read_text": "tokctl.idfiles.reader",
     "write": "tokctl.idfiles.writer",
 }

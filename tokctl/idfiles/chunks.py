@@ -5,12 +5,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import BinaryIO, NamedTuple, Protocol
 
 from tokctl.idfiles.dtypes import Dtype, little_endian
-
-if TYPE_CHECKING:
-    from tokctl.idfiles.npy import Index
 
 
 class SourceIndex(NamedTuple):
@@ -166,6 +163,33 @@ def skip_leading(chunks: Iterable[Chunk], documents: int, ids: int) -> Iterator[
         yield chunk.part(start + skipped, ended)
 
 
+class FormFiles(Protocol):
+    """Files that a writer fills.
+
+    Attributes:
+        files: the files, empty and in the order of the form's endings; or a stream.
+        is_stream: whether the data is for a stream, which can't be sought.
+    """
+
+    files: Sequence[BinaryIO]
+    is_stream: bool
+
+    def seekable(self) -> BinaryIO:
+        """Return the first file, or a temporary one that is copied to the stream at the end."""
+
+    def temporary(self) -> BinaryIO:
+        """Return an unnamed temporary file, on the disk of the first file."""
+
+
+class DocumentIndex(Protocol):
+    """Writer of the positions of documents; `count` is the number of positions so far."""
+
+    count: int
+
+    def add(self, chunk: Chunk) -> None:
+        """Write the positions of a chunk."""
+
+
 class IdFileWriter:
     """Base class of the writers of all forms; takes one chunk after the other.
 
@@ -176,11 +200,22 @@ class IdFileWriter:
         index: writer of an index that gets every chunk, too; None: no index.
     """
 
-    def __init__(self, dtype: Dtype) -> None:
+    def __init__(self, output: FormFiles, dtype: Dtype) -> None:
+        """Write ids of a type; subclasses take their files from `output`."""
         self.dtype = dtype
         self.ids = 0
         self.documents = 0
-        self.index: Index | None = None
+        self.index: DocumentIndex | None = None
+        self._out = output.files[0]
+
+    @classmethod
+    def libraries(cls) -> dict[str, str]:
+        """Return the versions of the libraries that decide the bytes.
+
+        Raises:
+            TokctlError: a library is missing.
+        """
+        return {}
 
     def add(self, chunk: Chunk) -> None:
         """Write a chunk to the file and to the index, and count it."""

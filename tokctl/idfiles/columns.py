@@ -196,7 +196,7 @@ def open_columns(
     Raises:
         TokctlError: the file can't be written; `parquet` without pyarrow.
     """
-    from tokctl.idfiles.writer import spooled
+    from tokctl.idfiles.output import spooled
 
     if form == "parquet":
         pyarrow(WRITING_NEEDS_PYARROW)

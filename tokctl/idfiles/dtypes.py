@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tokctl.core.errors import BadOption
+from tokctl.idfiles.registry import BY_NAME
 
 
 class Dtype(NamedTuple):
@@ -56,10 +57,6 @@ DTYPES = {
 #: Names of the types that ids are written as.
 WRITTEN = ("uint16", "uint32", "int32")
 
-#: Megatron-LM uses 16 bits for fewer ids than this and 32 bits otherwise (`optimal_dtype` in its
-#: `indexed_dataset.py`).
-_MEGATRON_16_BITS = 65_500
-
 
 def dtype_for(form: str, vocab_size: int, forced: str | None = None) -> Dtype:
     """Return the type that a form stores the ids of a vocabulary as.
@@ -82,11 +79,8 @@ def dtype_for(form: str, vocab_size: int, forced: str | None = None) -> Dtype:
         dtype_for("npy", 100_000).name  # 'uint32'
     """
     if forced is None:
-        if form == "parquet":
-            return DTYPES["int32"]
-        if form == "megatron":
-            return DTYPES["uint16" if vocab_size < _MEGATRON_16_BITS else "int32"]
-        return unsigned_for(vocab_size)
+        row = BY_NAME[form]
+        return DTYPES["uint16" if vocab_size < row.wide_from else row.wide]
     if forced not in WRITTEN:
         raise BadOption(
             f"invalid value {forced!r} for --dtype",

@@ -12,14 +12,14 @@ import struct
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
-from tokctl.core.errors import BadInput, Unsupported
-from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
+from tokctl.core.errors import BadInput, BadOption, Unsupported
+from tokctl.idfiles.chunks import Chunk, FormFiles, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
-from tokctl.idfiles.random_access import ByteMeter, InputFile, RandomAccessFile, Window
+from tokctl.idfiles.random_access import IdInput, InputFile, RandomAccessFile, Window
+from tokctl.idfiles.registry import BY_NAME
 
-MAGIC = b"MMIDIDX\x00\x00"
+MAGIC = BY_NAME["megatron"].magic
 _VERSION = 1
 _HEADER = struct.Struct("<9sQBQQ")
 _HINT = "copy or write it again: it is damaged, or the index of another file"
@@ -34,17 +34,20 @@ _BLOCK = 1 << 16
 class MegatronWriter(IdFileWriter):
     """Writer of a sequence for each document."""
 
-    def __init__(self, data: BinaryIO, idx: BinaryIO, spool: BinaryIO, dtype: Dtype) -> None:
-        """Write ids to `data` and the index to `idx`; keep lengths in the empty file `spool`."""
-        super().__init__(dtype)
-        self._data = data
-        self._idx = idx
-        self._lengths = spool
+    def __init__(self, output: FormFiles, dtype: Dtype) -> None:
+        """Write ids and an index; raise TokctlError if there is one stream for both."""
+        super().__init__(output, dtype)
+        if len(output.files) < 2:
+            raise BadOption(
+                "Megatron's form has two files", "give their prefix: -o PREFIX", "missing-option"
+            )
+        self._idx = output.files[1]
+        self._lengths = output.temporary()
         self._begin = 0  # ids before the document that has not ended
 
     def write(self, chunk: Chunk) -> None:
         """Write the ids of a chunk, and keep the lengths of the documents that end in it."""
-        self._data.write(chunk.data)
+        self._out.write(chunk.data)
         ids_before, begin = self.ids, self._begin
         lengths = array("i")
         for end in chunk.ends:
@@ -107,18 +110,23 @@ def is_index(path: str) -> bool:
         return False
 
 
-def read_megatron(name: str, path: str, meter: ByteMeter) -> Iterator[IdPart]:
+def read_megatron(source: IdInput) -> Iterator[IdPart]:
     """Yield the ids of each document, its sequences end to end.
 
     Args:
-        name: name in messages.
-        path: one of the two files, or the prefix of both.
-        meter: counter of the bytes read.
+        source: one of the two files, or the prefix of both.
 
     Raises:
         TokctlError: one of the two files is missing or damaged, or they do not belong together.
     """
-    names = find_pair(path)
+    name, meter = source.file.name, source.file.meter
+    if source.path is None:
+        raise BadOption(
+            f"{name}: Megatron's ids are two files, a .bin and an .idx",
+            "name them",
+            "conflict",
+        )
+    names = find_pair(source.path)
     if names is None:
         raise BadInput(
             f"{name}: Megatron's ids are two files, a .bin and an .idx of the same name",

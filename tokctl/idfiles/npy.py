@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from tokctl.core.errors import BadInput, Unsupported
-from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
+from tokctl.idfiles.chunks import Chunk, FormFiles, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
+from tokctl.idfiles.random_access import IdInput
 from tokctl.idfiles.raw import read_numbers
+from tokctl.idfiles.registry import BY_NAME
 from tokctl.sources.blocks import BlockStream
 
-MAGIC = b"\x93NUMPY"
+MAGIC = BY_NAME["npy"].magic
 
 #: Bytes of the header that is written. NumPy's own header has this size for every one-dimensional
 #: array of numbers.
@@ -39,12 +41,12 @@ def header(dtype: Dtype, count: int) -> bytes:
 
 
 class NpyWriter(IdFileWriter):
-    """Writer of a one-dimensional array of ids; `out` must be empty and seekable."""
+    """Writer of a one-dimensional array of ids."""
 
-    def __init__(self, out: BinaryIO, dtype: Dtype) -> None:
-        super().__init__(dtype)
-        self._out = out
-        out.write(header(dtype, 0))
+    def __init__(self, output: FormFiles, dtype: Dtype) -> None:
+        super().__init__(output, dtype)
+        self._out = output.seekable()
+        self._out.write(header(dtype, 0))
 
     def write(self, chunk: Chunk) -> None:
         """Write the ids of a chunk."""
@@ -110,16 +112,13 @@ class Index:
         self._out.seek(0, 2)
 
 
-def read_npy(stream: BlockStream, name: str) -> Iterator[IdPart]:
+def read_npy(source: IdInput) -> Iterator[IdPart]:
     """Yield the ids of a one-dimensional array of whole numbers.
-
-    Args:
-        stream: the bytes of the file, from the first one on.
-        name: name of the file in messages.
 
     Raises:
         TokctlError: the file holds something else, is cut off, or has bytes after the array.
     """
+    stream, name = source.stream, source.file.name
     dtype, count, start = _read_header(stream, name)
     end = start + count * dtype.width
     position = yield from read_numbers(stream, name, dtype, start, end)

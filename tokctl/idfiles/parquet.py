@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from tokctl.core.errors import BadInput, Unsupported
-from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
+from tokctl.idfiles.chunks import Chunk, FormFiles, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, numbers
-from tokctl.idfiles.random_access import InputFile, RandomAccessFile
+from tokctl.idfiles.random_access import IdInput, RandomAccessFile
 from tokctl.sources.tables import column_chunks
 
 #: Columns to look for if none is named; the first one is used for writing.
@@ -48,18 +48,23 @@ def pyarrow(needed_for: str) -> Any:
 class ParquetWriter(IdFileWriter):
     """Writer of the column `input_ids`, compressed by zstd, one row group at a time."""
 
-    def __init__(self, out: BinaryIO, dtype: Dtype) -> None:
-        super().__init__(dtype)
+    def __init__(self, output: FormFiles, dtype: Dtype) -> None:
+        super().__init__(output, dtype)
         self._pa = pa = pyarrow(WRITING_NEEDS_PYARROW)
         from pyarrow import parquet  # type: ignore[import-untyped, unused-ignore]
 
         self._type = getattr(pa, dtype.name)()
         self._schema = pa.schema([pa.field(FIELDS[0], pa.list_(self._type))])
-        self._out = CountedFile(out)
-        self._file = parquet.ParquetWriter(self._out, self._schema, compression="zstd")
+        self._counted = CountedFile(self._out)
+        self._file = parquet.ParquetWriter(self._counted, self._schema, compression="zstd")
         self._parts: list[bytes | memoryview] = []
         self._group_ids = 0
         self._offsets = array("i", [0])
+
+    @classmethod
+    def libraries(cls) -> dict[str, str]:
+        """Return the version of pyarrow; raise TokctlError if it is missing."""
+        return {"pyarrow": pyarrow(WRITING_NEEDS_PYARROW).__version__}
 
     def write(self, chunk: Chunk) -> None:
         """Add a chunk to the row group, and write the groups that it completes."""
@@ -107,7 +112,7 @@ class ParquetWriter(IdFileWriter):
 
     def abandon(self) -> None:
         """Drop the unfinished file."""
-        self._out.is_open = False
+        self._counted.is_open = False
         self._file.close()
 
 
@@ -159,42 +164,40 @@ class CountedFile:
 _OpenTable = tuple[Any, Callable[[str], Iterator[Any]]]
 
 
-def read_parquet(file: InputFile, field: str | None) -> Iterator[IdPart]:
+def read_parquet(source: IdInput) -> Iterator[IdPart]:
     """Yield the ids of each row of a Parquet file.
 
     Args:
-        file: the file.
-        field: name of the column; None: one of `FIELDS`.
+        source: the file, and the name of the column; None: one of `FIELDS`.
 
     Raises:
         TokctlError: the file is damaged, or the column is missing or does not hold lists of ids.
     """
-    return _read_table(file, field, _parquet_table)
+    return _read_table(source, _parquet_table)
 
 
-def read_arrow(file: InputFile, field: str | None) -> Iterator[IdPart]:
+def read_arrow(source: IdInput) -> Iterator[IdPart]:
     """Yield the ids of each row of an Arrow file, or of a stream of record batches in a file.
 
     Args:
-        file: the file.
-        field: name of the column; None: one of `FIELDS`.
+        source: as in `read_parquet`.
 
     Raises:
         TokctlError: as `read_parquet`.
     """
-    return _read_table(file, field, _arrow_table)
+    return _read_table(source, _arrow_table)
 
 
 def _read_table(
-    file: InputFile, field: str | None, open_table: Callable[[Any, RandomAccessFile], _OpenTable]
+    source: IdInput, open_table: Callable[[Any, RandomAccessFile], _OpenTable]
 ) -> Iterator[IdPart]:
-    pa = pyarrow(f"reading {file.name} needs the package pyarrow")
-    with file.opened() as opened:
+    pa = pyarrow(f"reading {source.file.name} needs the package pyarrow")
+    with source.file.opened() as opened:
         name, meter = opened.name, opened.meter
         row, bytes_before = 1, meter.bytes_read
         try:
             schema, batches = open_table(pa, opened)
-            column = _find_column(name, schema.names, field)
+            column = _find_column(name, schema.names, source.field)
             _check_type(pa, name, column, schema.field(schema.get_field_index(column)).type)
             for lists in batches(column):
                 meter.bytes_read = bytes_before + opened.file.tell()

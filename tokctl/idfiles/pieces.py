@@ -21,8 +21,9 @@ from tokctl import _native
 from tokctl.core.errors import BadInput
 from tokctl.idfiles.chunks import Chunk
 from tokctl.idfiles.dtypes import DTYPES, little_endian, numbers
+from tokctl.idfiles.shard_journal import StoredPiece
 from tokctl.idfiles.shard_stores import ShardStore
-from tokctl.idfiles.writer import Encoder, NativeEncoder
+from tokctl.idfiles.stream import Encoder, NativeEncoder
 from tokctl.model.parts import native_parts
 from tokctl.sources import Document, Records, flat
 from tokctl.sources.parts import FindSplit, SourcePart, TextPart, after_line_feed
@@ -37,24 +38,6 @@ _FRAME = 1 << 20
 _ROW = struct.Struct("<QQQ32s")
 
 _OFFSETS = DTYPES["int64"]
-
-
-class StoredPiece(NamedTuple):
-    """Facts about a complete piece.
-
-    Attributes:
-        bytes: size of the file.
-        frames: number of frames.
-        sha256: SHA-256 of the table.
-        ids: number of ids.
-        documents: number of documents that end in the piece.
-    """
-
-    bytes: int
-    frames: int
-    sha256: str
-    ids: int
-    documents: int
 
 
 class DamagedPieceError(BadInput):

@@ -16,6 +16,7 @@ from tokctl.idfiles.dtypes import Dtype, numbers
 
 if TYPE_CHECKING:
     from tokctl.idfiles.chunks import IdPart
+    from tokctl.sources.blocks import BlockStream
 
 #: Bytes read at a time.
 BLOCK = 1 << 21
@@ -81,6 +82,25 @@ class InputFile:
 
         with spooled(self.blocks(), self.name) as copy:
             yield RandomAccessFile(self.name, copy, ByteMeter())
+
+
+@dataclass(frozen=True)
+class IdInput:
+    """A file of ids, with all that a reader of a form may need.
+
+    Attributes:
+        file: the file, for forms that need random access; its name is for messages.
+        stream: the bytes of the file, for forms that are read from front to back.
+        path: the file as named on the command line; None for stdin.
+        dtype: type of the numbers of the form `bin`.
+        field: column or tensor that holds the ids; None: the one that encode writes.
+    """
+
+    file: InputFile
+    stream: BlockStream
+    path: str | None
+    dtype: Dtype
+    field: str | None = None
 
 
 class RandomAccessFile:

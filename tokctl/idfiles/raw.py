@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import BinaryIO
 
 from tokctl.core.errors import BadInput
-from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
+from tokctl.idfiles.chunks import Chunk, FormFiles, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import Dtype, numbers
+from tokctl.idfiles.random_access import IdInput
 from tokctl.sources.blocks import BlockStream
 
 
 class RawWriter(IdFileWriter):
     """Writer of the forms `bin` and `jsonl`."""
 
-    def __init__(self, out: BinaryIO, dtype: Dtype, *, flush: bool) -> None:
-        """Write to `out`; with `flush`, flush after each chunk."""
-        super().__init__(dtype)
-        self._out = out
-        self._flush = flush
+    def __init__(self, output: FormFiles, dtype: Dtype) -> None:
+        super().__init__(output, dtype)
+        self._flush = output.is_stream
 
     def write(self, chunk: Chunk) -> None:
         """Write the bytes of a chunk as they are."""
@@ -28,17 +26,13 @@ class RawWriter(IdFileWriter):
                 self._out.flush()
 
 
-def read_bin(stream: BlockStream, name: str, dtype: Dtype) -> Iterator[IdPart]:
+def read_bin(source: IdInput) -> Iterator[IdPart]:
     """Yield the ids of a file without a header.
-
-    Args:
-        stream: the bytes of the file, from the first one on.
-        name: name of the file in messages.
-        dtype: type of the ids.
 
     Raises:
         TokctlError: the file does not hold a whole number of ids. Raised after the last id.
     """
+    stream, name, dtype = source.stream, source.file.name, source.dtype
     position = yield from read_numbers(stream, name, dtype, 0)
     if remainder := stream.read(dtype.width):
         raise BadInput(

@@ -24,34 +24,17 @@ from tokctl._native import DecodeStream
 from tokctl.core.errors import BadInput, BadOption, CoreError, TokctlError
 from tokctl.idfiles import lines
 from tokctl.idfiles.dtypes import Dtype, dtype_named, unsigned_for
-from tokctl.idfiles.random_access import ByteMeter, InputFile
+from tokctl.idfiles.random_access import ByteMeter, IdInput, InputFile
+from tokctl.idfiles.registry import BY_NAME, READABLE
 from tokctl.sources.blocks import COMPRESSION_SUFFIXES, BlockStream, without_compression_suffix
 
 if TYPE_CHECKING:
     from tokctl.idfiles.chunks import IdPart
-    from tokctl.idfiles.shards import ShardList
+    from tokctl.idfiles.manifest import ShardList
     from tokctl.tokenizer import Tokenizer
 
 #: Forms that are read. `auto` finds the form from the name and the first bytes.
-FORMS = (
-    "auto",
-    "ids",
-    "jsonl",
-    "bin",
-    "npy",
-    "parquet",
-    "arrow",
-    "megatron",
-    "safetensors",
-)
-
-#: First bytes of each form, repeated here so that detection imports no module of a form.
-_MAGICS = {
-    b"\x93NUMPY": "npy",
-    b"PAR1": "parquet",
-    b"ARROW1": "arrow",
-    b"MMIDIDX\0\0": "megatron",
-}
+FORMS = ("auto", "ids", "jsonl", *READABLE)
 
 #: Number of first bytes that distinguish all forms.
 _MAGIC_LENGTH = 16
@@ -164,7 +147,7 @@ class IdSource:
         self.name = name
         if name != STDIN:
             if Path(name).is_dir() or Path(name).name == "manifest.json":
-                from tokctl.idfiles.shards import list_shards
+                from tokctl.idfiles.manifest import list_shards
 
                 self._shards = list_shards(name)
                 self.size = self._shards.size
@@ -196,10 +179,8 @@ class IdSource:
         if self._file is None:  # the name is the prefix of Megatron's two files
             file = InputFile(self.name, meter=self.meter)
             dtype = self._options.bin_dtype(tokenizer)
-            no_stream = BlockStream(iter(()))
-            return self._decode(
-                tokenizer, read_parts("megatron", file, no_stream, self._path, dtype)
-            )
+            source = IdInput(file, BlockStream(iter(())), self._path, dtype)
+            return self._decode(tokenizer, BY_NAME["megatron"].read(source))
         return self._text_of_file(tokenizer, self._file)
 
     def _text_of_file(self, tokenizer: Tokenizer, file: InputFile) -> Iterator[bytes]:
@@ -221,8 +202,8 @@ class IdSource:
             path = self._path if self._path and _is_uncompressed_file(self._path, stream) else None
             file = InputFile(file.name, stream.rest, path, file.meter)
             dtype = options.bin_dtype(tokenizer)
-            parts = read_parts(form, file, stream, self._path, dtype, options.field)
-            yield from self._decode(tokenizer, parts)
+            source = IdInput(file, stream, self._path, dtype, options.field)
+            yield from self._decode(tokenizer, BY_NAME[form].read(source))
 
     def _text_of_shards(self, tokenizer: Tokenizer, shard_list: ShardList) -> Iterator[bytes]:
         options = self._options
@@ -232,10 +213,10 @@ class IdSource:
                 "leave --from out",
                 "conflict",
             )
-        if shard_list.form not in FORMS[1:]:
+        if shard_list.form not in FORMS[2:]:
             raise BadInput(
                 f"{self.name} holds {shard_list.form!r}, which is not a form of ids",
-                f"its manifest must name one of: {', '.join(FORMS[1:])}",
+                f"its manifest must name one of: {', '.join(FORMS[2:])}",
                 "damaged",
             )
         self._check_eos(self.name, shard_list.form)
@@ -251,7 +232,8 @@ class IdSource:
 
         def parts(file: InputFile) -> Iterator[IdPart]:
             stream = BlockStream(file.blocks())
-            return read_parts(shard_list.form, file, stream, file.path, dtype, options.field)
+            source = IdInput(file, stream, file.path, dtype, options.field)
+            return BY_NAME[shard_list.form].read(source)
 
         # A document may continue in the next shard.
         yield from self._decode(tokenizer, chain.from_iterable(map(parts, files)))
@@ -285,52 +267,6 @@ class IdSource:
         return decode_parts(
             tokenizer, parts, skip_special=options.skip_special, separator=options.separator
         )
-
-
-def read_parts(
-    form: str,
-    file: InputFile,
-    stream: BlockStream,
-    path: str | None,
-    dtype: Dtype,
-    field: str | None = None,
-) -> Iterator[IdPart]:
-    """Return the ids of a file of numbers, part by part.
-
-    Args:
-        form: a form of numbers, one of `FORMS` except `auto`, `ids` and `jsonl`.
-        file: the file, for forms that need random access.
-        stream: the bytes of the file, for forms that are read from front to back.
-        path: the file as named on the command line; None for stdin.
-        dtype: type of the numbers of the form `bin`.
-        field: column or tensor that holds the ids; None: the one that encode writes.
-    """
-    if form == "bin":
-        from tokctl.idfiles.raw import read_bin
-
-        return read_bin(stream, file.name, dtype)
-    if form == "npy":
-        from tokctl.idfiles.npy import read_npy
-
-        return read_npy(stream, file.name)
-    if form in ("parquet", "arrow"):
-        from tokctl.idfiles import parquet
-
-        read = parquet.read_parquet if form == "parquet" else parquet.read_arrow
-        return read(file, field)
-    if form == "megatron":
-        from tokctl.idfiles.megatron import read_megatron
-
-        if path is None:
-            raise BadOption(
-                f"{file.name}: Megatron's ids are two files, a .bin and an .idx",
-                "name them",
-                "conflict",
-            )
-        return read_megatron(file.name, path, file.meter)
-    from tokctl.idfiles.safetensors import read_safetensors
-
-    return read_safetensors(file, field)
 
 
 def _is_raw(name: str, options: IdReadOptions) -> bool:
@@ -374,9 +310,9 @@ def _detect_form(stream: BlockStream, path: str | None) -> str:
     head = stream.peek(1)
     if head and head not in (bytes([byte]) for byte in _DECIMAL):
         head = stream.peek(_MAGIC_LENGTH)
-    for magic, form in _MAGICS.items():
-        if head.startswith(magic):
-            return form
+    for form in BY_NAME.values():
+        if form.magic and head.startswith(form.magic):
+            return form.name
     name = without_compression_suffix(path or "")
     if name.endswith(".arrow"):
         return "arrow"

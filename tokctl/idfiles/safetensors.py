@@ -12,13 +12,13 @@ import shutil
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from tokctl.core.errors import BadInput
 from tokctl.core.schema import COUNT, OneOf, Satisfies, check, fits
-from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
+from tokctl.idfiles.chunks import Chunk, FormFiles, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
-from tokctl.idfiles.random_access import BLOCK, InputFile, RandomAccessFile, Window
+from tokctl.idfiles.random_access import BLOCK, IdInput, RandomAccessFile, Window
 
 #: Names of the tensors of the ids and of their offsets.
 IDS, OFFSETS = "input_ids", "offsets"
@@ -63,13 +63,12 @@ class SafetensorsWriter(IdFileWriter):
     `padding`: PyTorch can't read unaligned tensors.
     """
 
-    def __init__(self, out: BinaryIO, spool: BinaryIO, dtype: Dtype) -> None:
-        """Write to `out`, which is empty and seekable; keep offsets in the empty file `spool`."""
-        super().__init__(dtype)
-        self._out = out
-        self._offsets = spool
-        spool.write(bytes(8))
-        out.write(bytes(_HEADER_ROOM))
+    def __init__(self, output: FormFiles, dtype: Dtype) -> None:
+        super().__init__(output, dtype)
+        self._out = output.seekable()
+        self._offsets = output.temporary()
+        self._offsets.write(bytes(8))
+        self._out.write(bytes(_HEADER_ROOM))
 
     def write(self, chunk: Chunk) -> None:
         """Write the ids of a chunk, and keep the ends of its documents."""
@@ -134,19 +133,18 @@ class StoredTensor:
         return next((dtype for dtype in DTYPES.values() if dtype.safetensors == self.dtype), None)
 
 
-def read_safetensors(input_file: InputFile, field: str | None) -> Iterator[IdPart]:
+def read_safetensors(source: IdInput) -> Iterator[IdPart]:
     """Yield the ids of each document; all ids as one row if the ends of documents are not stored.
 
     Args:
-        input_file: the file.
-        field: name of the tensor; None: `input_ids`.
+        source: the file, and the name of the tensor; None: `input_ids`.
 
     Raises:
         TokctlError: the file is damaged, or the tensor is missing or does not hold ids.
     """
-    with input_file.opened() as file:
+    with source.file.opened() as file:
         tensors = stored_tensors(file, _HINT)
-        name = field or IDS
+        name = source.field or IDS
         id_tensor = _id_tensor(file, tensors, name)
         assert id_tensor.numbers is not None
         window = Window(file, id_tensor.begin, math.prod(id_tensor.shape), id_tensor.numbers)

@@ -9,13 +9,19 @@ from typing import Any, NamedTuple
 from tokctl.core import orjson
 from tokctl.core.errors import BadInput, TokctlError, Unsupported
 from tokctl.idfiles import SHARDED
-from tokctl.idfiles.dtypes import WRITTEN, dtype_named
+from tokctl.idfiles.dtypes import DTYPES, WRITTEN, Dtype, dtype_named
+from tokctl.idfiles.manifest import (
+    file_fault,
+    files_in,
+    manifest_at,
+    read_own_manifest,
+    totals_of,
+    unlisted,
+)
 from tokctl.idfiles.npy import read_npy
-from tokctl.idfiles.random_access import InputFile
-from tokctl.idfiles.reader import read_parts
-from tokctl.idfiles.shard_journal import check_manifest, files_in, totals_of
+from tokctl.idfiles.random_access import IdInput, InputFile
+from tokctl.idfiles.registry import BY_NAME
 from tokctl.idfiles.shard_stores import LocalStore, ShardStore
-from tokctl.idfiles.shards import EXACT, file_fault, manifest_at, read_manifest, unlisted
 from tokctl.sources.blocks import BlockStream, file_source
 
 
@@ -57,7 +63,7 @@ def check_shards(path: str | Path) -> ShardCheck:
     """
     store, name = manifest_at(str(path))
     manifest = store.file(name)
-    content = check_manifest(read_manifest(store, name), manifest)
+    content = read_own_manifest(store, name)
     shards, totals, size, form = (
         content[key] for key in ("shards", "totals", "shard_size", "form")
     )
@@ -76,7 +82,7 @@ def check_shards(path: str | Path) -> ShardCheck:
         with store.fetched(file["file"] for file in files_in([shard])) as folder:
             faults += _find_faults(store, folder, form, content["dtype"], shard)
         ids, is_last = shard["ids"], number == len(shards) - 1
-        if (ids < size and not is_last) or (form in EXACT and ids > size):
+        if (ids < size and not is_last) or (BY_NAME[form].has_index and ids > size):
             faults.append(
                 f"{store.file(shard['file'])} has {ids:,} ids, where shards have {size:,}"
             )
@@ -102,8 +108,8 @@ def _find_faults(
         dtype: name of the type of the ids; None for `jsonl`.
         shard: the shard, as in the manifest.
     """
-    files = files_in([shard])
-    if (form in EXACT or form == "megatron") != (len(files) == 2):
+    files, row = files_in([shard]), BY_NAME[form]
+    if (row.has_index or len(row.endings) == 2) != (len(files) == 2):
         yield f"{store.file(shard['file'])} has {len(files)} files, which {form} has not"
         return
     local_store = LocalStore(folder)
@@ -114,11 +120,11 @@ def _find_faults(
     name = store.file(shard["file"])
     try:
         ids, documents = _count_shard(form, str(folder / shard["file"]), dtype)
-        if form in EXACT:
+        if row.has_index:
             documents = 0
             last_start = 0
             index = str(folder / shard["index"]["file"])
-            for starts in read_npy(_open_stream(index), index):
+            for starts in read_npy(_open_file(index, DTYPES["int64"])):
                 for start in starts.ids:
                     documents += 1
                     if not last_start <= start <= ids:
@@ -151,14 +157,12 @@ def _count_shard(form: str, name: str, dtype: str | None) -> tuple[int, int]:
                     ) from None
         return ids, documents
     assert dtype is not None
-    parts = read_parts(
-        form, InputFile(name, path=name), _open_stream(name), name, dtype_named(dtype), None
-    )
-    for part in parts:
+    for part in BY_NAME[form].read(_open_file(name, dtype_named(dtype))):
         ids += len(part.ids)
         documents += part.ends
     return ids, documents
 
 
-def _open_stream(path: str) -> BlockStream:
-    return BlockStream(file_source(path).blocks())
+def _open_file(path: str, dtype: Dtype) -> IdInput:
+    stream = BlockStream(file_source(path).blocks())
+    return IdInput(InputFile(path, path=path), stream, path, dtype)

@@ -1,96 +1,114 @@
-"""Origin of a folder of shards, and its journal: the complete shards, and where to continue.
+"""Origin of a folder of shards, and its journal: the complete steps, and where to continue.
 
-The first line of the journal describes the sources and the job. Every other line describes a shard
-and is written when its files have their names. An incomplete last line was being written when the
-process ended, and is ignored. The manifest and each line hold their own SHA-256 (see `add_digest`),
-so that damage to them is detected, too.
+The first line of the journal describes the sources and the job. Every other line describes a step:
+shards, or on a cluster also a piece (`pieces.py`) or the plan of the shards. A line is written when
+the files of the step have their names. An incomplete last line was being written when the process
+ended, and is ignored. Each line holds its own SHA-256 (see `add_digest`), so that damage is
+detected.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 import stat
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokctl.core import orjson
 from tokctl.core.errors import BadInput, BadOption, TokctlError
-from tokctl.core.schema import COUNT, PLAIN_NAME, AnyOf, OneOf, Satisfies, Whole, check, fits
+from tokctl.core.schema import COUNT, PLAIN_NAME, AnyOf, Whole, fits
 from tokctl.idfiles.chunks import ResumePoint, SourceIndex, StreamPosition
+from tokctl.idfiles.manifest import DIGEST_KEY, SHARD, add_digest, digest_of, remove_digest
 from tokctl.idfiles.shard_stores import JOURNAL, ShardStore
 from tokctl.sources import Source
 
-#: Version of the manifest's layout.
-MANIFEST_VERSION = 1
 
-#: Field of a manifest, and of a line of a journal, with its own SHA-256.
-_DIGEST_KEY = "sha256"
+class StoredPiece(NamedTuple):
+    """Facts about a complete piece.
 
-_DIGEST = Satisfies("a SHA-256", lambda value: bool(re.fullmatch("[0-9a-f]{64}", str(value))))
-_FILE = {"file": PLAIN_NAME, "bytes": COUNT, "sha256": _DIGEST}
-_SIZE = AnyOf(COUNT, None)
+    Attributes:
+        bytes: size of the file.
+        frames: number of frames.
+        sha256: SHA-256 of the table.
+        ids: number of ids.
+        documents: number of documents that end in the piece.
+    """
 
-#: Schema of a shard in the manifest and in journals.
-SHARD = {**_FILE, "ids": COUNT, "documents": COUNT, "index?": _FILE}
+    bytes: int
+    frames: int
+    sha256: str
+    ids: int
+    documents: int
 
-#: Schema of the size and the time that show whether a source changed; see `Provenance.facts`.
-FACTS = (_SIZE, AnyOf(int, None))
 
-#: Schema of the header of a journal.
-HEADER = {"sources": [AnyOf(str, {"bytes": str})]}
+class UnitCounts(NamedTuple):
+    """Counts of a source, or of a part of one: documents, ids, and bytes of text."""
 
-#: Schema of a line of the journal of one machine.
-_LINE = {
+    source: int
+    part: int
+    documents: int
+    ids: int
+    bytes: int = 0
+
+
+class ShardRange(NamedTuple):
+    """Group of shards that one task of a cluster writes.
+
+    Attributes:
+        shard: number of the first shard.
+        shards: number of shards.
+        start: ids of all sources before the group.
+        stop: ids of all sources up to the end of the group.
+    """
+
+    shard: int
+    shards: int
+    start: int
+    stop: int
+
+
+class SourceFacts(NamedTuple):
+    """Facts that show whether a source changed; None if unknown.
+
+    Attributes:
+        source: number of the source.
+        bytes: its size.
+        changed: time of its last change, in nanoseconds.
+    """
+
+    source: int
+    bytes: int | None
+    changed: int | None
+
+
+#: Field of the header of a cluster's journal: the approximate number of bytes of sources in a task.
+PART_SIZE = "part_size"
+
+#: Schema of the header.
+_HEADER = {"sources": [AnyOf(str, {"bytes": str})], f"{PART_SIZE}?": Whole(1)}
+
+_COUNTS = {
+    "units": [(COUNT,) * len(UnitCounts._fields)],
+    "facts": [(COUNT, AnyOf(COUNT, None), AnyOf(int, None))],
+}
+
+#: Schema of a line on one machine: a shard, and the `StreamPosition` after it.
+_SHARD_LINE = {
     "shard": SHARD,
-    "place": (COUNT, COUNT),
-    "before": (COUNT,) * len(ResumePoint._fields),
-    "documents": COUNT,
-    "ids": COUNT,
-    "sources": {str: (*FACTS, AnyOf(COUNT, None), AnyOf(COUNT, None))},
+    "next": ((COUNT,) * 2, (COUNT,) * len(ResumePoint._fields), COUNT, COUNT),
+    **_COUNTS,
 }
 
-MANIFEST_HINT = (
-    "copy it again from where it came, or make the shards again with tokctl encode --shard-size"
+#: Schema of a line on a cluster: a piece, the plan, or a group of shards.
+_TASK_LINE = AnyOf(
+    {"piece": PLAIN_NAME, "is": (COUNT, COUNT, str, COUNT, COUNT), **_COUNTS},
+    {"plan": [(COUNT,) * len(ShardRange._fields)]},
+    {"group": COUNT, "shards": [SHARD]},
 )
-
-#: Schema of what any manifest must have to be read, whatever program wrote it.
-LISTED = {
-    "form": str,
-    "dtype?": AnyOf(str, None),
-    "shards": [
-        {
-            "file": PLAIN_NAME,
-            "bytes?": COUNT,
-            "sha256?": _DIGEST,
-            "index?": {"file": PLAIN_NAME, "bytes?": COUNT, "sha256?": _DIGEST},
-        }
-    ],
-}
-
-#: Schema of the result of `manifest_of`.
-MANIFEST = {
-    "manifest": OneOf(MANIFEST_VERSION),
-    "form": str,
-    "dtype": AnyOf(str, None),
-    "shard_size": Whole(1),
-    "sources": [
-        {
-            "name": AnyOf(str, {"bytes": str}),
-            "bytes": _SIZE,
-            "documents": COUNT,
-            "ids": COUNT,
-        }
-    ],
-    "shards": [SHARD],
-    "totals": dict.fromkeys(("shards", "documents", "ids", "bytes"), COUNT),
-    _DIGEST_KEY: _DIGEST,
-}
 
 
 @dataclass(frozen=True)
@@ -120,16 +138,13 @@ class Provenance:
         """Return the header of the journal: the job, and the names of the sources."""
         return {**self.job, "sources": self.names}
 
-    def facts(self, number: int) -> list[int | None]:
-        """Return what shows whether a source changed: its size and the time of its last change.
-
-        The size is in bytes, the time in nanoseconds; each is None if unknown.
-        """
+    def facts(self, number: int) -> SourceFacts:
+        """Return the size of a source, and the time of its last change."""
         source = self.sources[number]
         status = _status(source)
         if status is None or not stat.S_ISREG(status.st_mode):
-            return [source.size, None]
-        return [status.st_size, status.st_mtime_ns]
+            return SourceFacts(number, source.size, None)
+        return SourceFacts(number, status.st_size, status.st_mtime_ns)
 
     def check_same(self, folder: str, earlier: dict[str, Any], *, what: str) -> None:
         """Compare this run with an earlier one.
@@ -171,17 +186,17 @@ class Provenance:
         for number, source in enumerate(manifest["sources"]):
             self._check_size(folder, number, source["bytes"])
 
-    def check_sources(self, folder: str, facts: dict[int, list[int | None]]) -> None:
+    def check_sources(self, folder: str, facts: Iterable[SourceFacts]) -> None:
         """Check that the sources of shards have not changed.
 
         Args:
             folder: name of the folder for messages.
-            facts: size and time of each source, by its number (see `facts`).
+            facts: facts of each source when it was read.
 
         Raises:
             TokctlError: a source changed.
         """
-        for number, (size, changed, *_) in facts.items():
+        for number, size, changed in facts:
             if self._check_size(folder, number, size) != changed:
                 raise BadInput(
                     f"{self.sources[number].name} was changed after it was read",
@@ -190,7 +205,7 @@ class Provenance:
 
     def _check_size(self, folder: str, number: int, size: int | None) -> int | None:
         """Return the time of a source's last change; raise TokctlError if its size differs."""
-        size_now, changed = self.facts(number)
+        _, size_now, changed = self.facts(number)
         if size_now != size:
             raise BadInput(
                 f"{self.sources[number].name} has {size_now} bytes now; it had {size} when it was "
@@ -284,29 +299,56 @@ def _changed_hint(folder: str) -> str:
     return f"write to another folder: the shards of {folder} have the text as it was"
 
 
-@dataclass
-class JournalLines:
-    """Lines of a journal.
+class RecordedPiece(NamedTuple):
+    """A piece in the journal, with the counts and the facts of its sources."""
+
+    stored: StoredPiece
+    units: list[UnitCounts]
+    facts: list[SourceFacts]
+
+
+class Journal:
+    """Journal of a run.
 
     Attributes:
-        store: folder of the journal.
-        header: first line: the sources and the job.
-        lines: the other lines, as they were when the run began.
-        added: number of lines added since.
+        header: the sources and the job.
+        part_size: bytes of sources in a task of a cluster; 0: the run is on one machine.
+        lines: all lines after the header.
+        groups: shards of each complete group, by its number. On one machine, a group is a shard.
+        position: where the ids after the last shard begin, on one machine.
+        pieces: complete pieces of a cluster by file name.
+        plan: groups of a cluster; None until all pieces are complete.
+        facts: facts of the sources that were read; two for a source that changed meanwhile.
+        counts: number of documents and of ids so far, by number of the source.
     """
 
-    store: ShardStore
-    header: dict[str, Any]
-    lines: list[dict[str, Any]]
-    added: int = 0
-
-    def __post_init__(self) -> None:
-        self._last_digest = ""
-        for line in (self.header, *self.lines):
-            self._last_digest = digest_of(line, self._last_digest)
+    def __init__(
+        self, store: ShardStore, header: dict[str, Any], lines: Iterable[dict[str, Any]] = ()
+    ) -> None:
+        """Take the lines of a journal in `store`; raise TokctlError if one is damaged."""
+        self._store = store
+        self.header = header
+        self.part_size: int = header.get(PART_SIZE, 0)
+        self.lines: list[dict[str, Any]] = []
+        self.groups: dict[int, list[dict[str, Any]]] = {}
+        self.position = StreamPosition()
+        self.pieces: dict[str, RecordedPiece] = {}
+        self.plan: list[ShardRange] | None = None
+        self.facts: dict[SourceFacts, None] = {}
+        self.counts: dict[int, tuple[int, int]] = {}
+        self._digest = digest_of(header)
+        schema = _TASK_LINE if self.part_size else _SHARD_LINE
+        for number, line in enumerate(lines, 2):
+            try:
+                if not fits(line, schema):
+                    raise ValueError
+                self._apply(line)
+            except ValueError:
+                raise _damaged_line_error(store, number) from None
+            self._digest = digest_of(line, self._digest)
 
     @classmethod
-    def read(cls, store: ShardStore) -> JournalLines | None:
+    def read(cls, store: ShardStore) -> Journal | None:
         """Return the journal of a place, or None; an incomplete last line is cut off.
 
         Raises:
@@ -326,170 +368,75 @@ class JournalLines:
                     raise _damaged_line_error(store, number) from None
             else:
                 digest = digest_of(documents[-1], digest)
-        if not documents or not fits(documents[0], HEADER):
+        if not documents or not fits(documents[0], _HEADER):
             raise _damaged_line_error(store, 1)
+        journal = cls(store, documents[0], documents[1:])
         valid_size = sum(len(line) + 1 for line in lines[: len(documents)])
         if valid_size < len(data):
             store.cut_journal(data[:valid_size])
-        return cls(store, documents[0], documents[1:])
+        return journal
 
-    def for_each(self, schema: Any, handle: Callable[[dict[str, Any]], None]) -> None:
-        """Call `handle` with each line.
+    @property
+    def shards(self) -> list[dict[str, Any]]:
+        """The complete shards, in the order of their ids, as in the manifest."""
+        return [shard for number in sorted(self.groups) for shard in self.groups[number]]
 
-        Args:
-            schema: schema that each line must fit.
-            handle: function that raises ValueError for a line that can't be right.
-
-        Raises:
-            TokctlError: a line does not fit the schema, or `handle` raised ValueError.
-        """
-        for number, line in enumerate(self.lines, 2):
-            try:
-                if not fits(line, schema):
-                    raise ValueError
-                handle(line)
-            except ValueError:
-                raise _damaged_line_error(self.store, number) from None
-
-    def keep(self, lines: list[dict[str, Any]]) -> None:
-        """Keep only these lines, and rewrite the journal if any line is dropped."""
-        if lines != self.lines:
-            self.lines = lines
-            self.write()
+    def keep(self, lines: list[dict[str, Any]]) -> Journal:
+        """Return the journal with only these of its lines; the file loses the others."""
+        if len(lines) == len(self.lines):
+            return self
+        journal = Journal(self._store, self.header, lines)
+        journal.write()
+        return journal
 
     def write(self) -> None:
         """Rewrite the whole journal."""
-        self._last_digest = ""
-        documents = [self.header, *self.lines]
-        self.store.write_journal(b"".join(map(self._next_line, documents)))
+        data, digest = b"", ""
+        for line in (self.header, *self.lines):
+            sealed_line = add_digest(line, digest)
+            digest = sealed_line[DIGEST_KEY]
+            data += orjson.dumps(sealed_line) + b"\n"
+        self._store.write_journal(data)
 
-    def add(self, line: dict[str, Any]) -> None:
-        """Append a line; it is on the disk when the method returns."""
-        self.added += 1
-        self.store.add_to_journal(len(self.lines) + self.added, self._next_line(line))
-
-    def _next_line(self, line: dict[str, Any]) -> bytes:
-        sealed_line = add_digest(line, self._last_digest)
-        self._last_digest = sealed_line[_DIGEST_KEY]
-        return orjson.dumps(sealed_line) + b"\n"
-
-
-class Journal:
-    """Journal of a run on one machine.
-
-    Attributes:
-        shards: recorded shards, as in the manifest.
-        position: where the ids after the last shard begin.
-        facts: for each source that was begun: size, time (see `Provenance.facts`), number of
-            documents and number of ids so far.
-    """
-
-    def __init__(self, file: JournalLines) -> None:
-        """Read the lines; raise TokctlError if one is damaged."""
-        self._file = file
-        self.shards: list[dict[str, Any]] = []
-        self.position = StreamPosition()
-        self.facts: dict[int, list[int | None]] = {}
-        self._sources: list[Iterable[int]] = []
-        file.for_each(_LINE, self._apply)
-
-    def sources_after(self, count: int) -> set[int]:
-        """Return the numbers of the sources in the shards after the first `count`."""
-        return {number for sources in self._sources[count:] for number in sources}
-
-    def keep(self, count: int) -> Journal:
-        """Return the journal with its first `count` shards only; the file loses the others."""
-        self._file.keep(self._file.lines[:count])
-        return Journal(self._file)
-
-    def add(
-        self, shard: dict[str, Any], position: StreamPosition, facts: dict[int, list[int | None]]
-    ) -> None:
-        """Record a shard whose files are complete.
-
-        Args:
-            shard: the shard, as in the manifest.
-            position: where the ids after the shard begin.
-            facts: facts of the sources that the shard was made from.
-        """
-        line = {
-            "shard": shard,
-            "place": list(position.source),
-            "before": list(position.resume),
-            "documents": position.documents,
-            "ids": position.ids,
-            "sources": {str(number): source_facts for number, source_facts in facts.items()},
-        }
-        self._file.add(line)
+    def add(self, **line: Any) -> None:
+        """Append the line of a complete step; it is on the disk when the method returns."""
+        sealed_line = add_digest(line, self._digest)
+        self._digest = sealed_line[DIGEST_KEY]
+        data = orjson.dumps(sealed_line) + b"\n"
+        self._store.add_to_journal(len(self.lines) + 1, data)
         self._apply(line)
 
     def _apply(self, line: dict[str, Any]) -> None:
-        shard = line["shard"]
-        position = StreamPosition(
-            SourceIndex(*line["place"]),
-            ResumePoint(*line["before"]),
-            line["documents"],
-            line["ids"],
-        )
-        facts = {int(number): source_facts for number, source_facts in line["sources"].items()}
-        resume = position.resume  # a resume point is never after its position
-        if (resume.documents, resume.ids) > (position.documents, position.ids):
+        """Take the content of a line; raise ValueError if it can't be right."""
+        self.lines.append(line)
+        if "plan" in line:
+            self.plan = [ShardRange(*group) for group in line["plan"]]
+        elif "group" in line:
+            self.groups[line["group"]] = line["shards"]
+        else:
+            self._apply_counts(line)
+
+    def _apply_counts(self, line: dict[str, Any]) -> None:
+        units = [UnitCounts(*unit) for unit in line["units"]]
+        facts = [SourceFacts(*source) for source in line["facts"]]
+        sources = {unit.source for unit in units}
+        if sources != {source.source for source in facts}:
             raise ValueError
-        source_count = len(self._file.header["sources"])
-        if any(not 0 <= number < source_count for number in facts):
+        if not sources or max(sources) >= len(self.header["sources"]):
             raise ValueError
-        self.shards.append(shard)
-        self._sources.append(facts.keys())
-        self.position = position
-        self.facts |= facts
-
-
-def digest_of(document: dict[str, Any], previous: str = "") -> str:
-    """Return the SHA-256 of a document that follows a document with the digest `previous`.
-
-    The chain of digests shows a missing or moved line. White space in the JSON does not count.
-    """
-    return hashlib.sha256(previous.encode() + orjson.dumps(document)).hexdigest()
-
-
-def add_digest(document: dict[str, Any], previous: str = "") -> dict[str, Any]:
-    """Return the document with its digest."""
-    return {**document, _DIGEST_KEY: digest_of(document, previous)}
-
-
-def remove_digest(document: Any, previous: str = "") -> dict[str, Any]:
-    """Return the document without its digest; raise ValueError if the digest is wrong."""
-    if not isinstance(document, dict):
-        raise ValueError
-    rest = {key: value for key, value in document.items() if key != _DIGEST_KEY}
-    try:
-        digest = digest_of(rest, previous)
-    except TypeError:  # nested too deeply to be a document that tokctl wrote
-        raise ValueError from None
-    if document.get(_DIGEST_KEY) != digest:
-        raise ValueError
-    return rest
-
-
-def check_manifest(content: Any, name: str) -> dict[str, Any]:
-    """Return a manifest if it is as `manifest_of` made it.
-
-    Args:
-        content: the parsed JSON.
-        name: name of the manifest for messages.
-
-    Raises:
-        TokctlError: a value has another type, or has been changed.
-    """
-    check(content, MANIFEST, f"{name} is not a manifest of shards", MANIFEST_HINT)
-    try:
-        remove_digest(content)
-    except ValueError:
-        raise BadInput(
-            f"{name} was changed after it was written", MANIFEST_HINT, "damaged"
-        ) from None
-    manifest: dict[str, Any] = content
-    return manifest
+        self.facts |= dict.fromkeys(facts)
+        for unit in units:
+            documents, ids = self.counts.get(unit.source, (0, 0))
+            self.counts[unit.source] = documents + unit.documents, ids + unit.ids
+        if "piece" in line:
+            self.pieces[line["piece"]] = RecordedPiece(StoredPiece(*line["is"]), units, facts)
+            return
+        source, resume, documents, ids = line["next"]
+        resume = ResumePoint(*resume)
+        if (resume.documents, resume.ids) > (documents, ids):  # it is never after the position
+            raise ValueError
+        self.position = StreamPosition(SourceIndex(*source), resume, documents, ids)
+        self.groups[len(self.groups)] = [line["shard"]]
 
 
 def _damaged_line_error(store: ShardStore, line: int) -> TokctlError:
@@ -497,43 +444,3 @@ def _damaged_line_error(store: ShardStore, line: int) -> TokctlError:
     return BadInput(
         f"{store.file(JOURNAL)}: line {line} is damaged", "begin again in another folder", "damaged"
     )
-
-
-def files_in(shards: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the files of shards: for each shard the ids and, if it has one, the index."""
-    return [file for shard in shards for file in (shard, shard.get("index")) if file is not None]
-
-
-def manifest_of(
-    provenance: Provenance, facts: Mapping[int, Sequence[int | None]], shards: list[dict[str, Any]]
-) -> dict[str, Any]:
-    """Return the content of `manifest.json`, the same for the same sources, model and options.
-
-    Args:
-        provenance: the sources and the job.
-        facts: facts of the sources that were read, as in `Journal`.
-        shards: the complete shards.
-    """
-    sources = []
-    for number, name in enumerate(provenance.names):
-        size, _, documents, ids = facts.get(number) or [*provenance.facts(number), 0, 0]
-        sources.append({"name": name, "bytes": size, "documents": documents, "ids": ids})
-    return add_digest(
-        {
-            "manifest": MANIFEST_VERSION,
-            **provenance.job,
-            "sources": sources,
-            "shards": shards,
-            "totals": totals_of(shards),
-        }
-    )
-
-
-def totals_of(shards: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Return the sums over all shards: shards, documents, ids and bytes."""
-    return {
-        "shards": len(shards),
-        "documents": sum(shard["documents"] for shard in shards),
-        "ids": sum(shard["ids"] for shard in shards),
-        "bytes": sum(file["bytes"] for file in files_in(shards)),
-    }

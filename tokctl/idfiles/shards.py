@@ -5,34 +5,49 @@ Files of the folder:
     FOLDER/shard-00000.bin, FOLDER/shard-00000.index.npy, …
     FOLDER/journal.jsonl      while the folder grows: the complete shards, and where to continue
     FOLDER/manifest.json      when all shards are complete
+
+`ShardRun` writes the shards in this process. On a cluster, `ClusterRun` (`shared_shards.py`) writes
+them with the same locks, journal, resuming, cleaning and manifest.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tokctl.core import orjson
 from tokctl.core.errors import BadInput, BadModel, BadOption, TokctlError, Unsupported
-from tokctl.core.schema import check
-from tokctl.idfiles.chunks import SOURCE_START, Chunk, IdFileWriter, ResumePoint, StreamPosition
-from tokctl.idfiles.shard_journal import (
-    LISTED,
-    MANIFEST_HINT,
-    Journal,
-    JournalLines,
-    Provenance,
-    check_manifest,
+from tokctl.idfiles.chunks import (
+    SOURCE_START,
+    STREAM_START,
+    Chunk,
+    IdFileWriter,
+    ResumePoint,
+    StreamPosition,
+)
+from tokctl.idfiles.manifest import (
+    MANIFEST,
+    SHARD_NAME,
+    describe_file,
+    file_fault,
     files_in,
     manifest_of,
+    read_own_manifest,
+    unlisted,
+)
+from tokctl.idfiles.output import Target, Written, files_of, open_writer
+from tokctl.idfiles.registry import BY_NAME
+from tokctl.idfiles.shard_journal import (
+    PART_SIZE,
+    Journal,
+    Provenance,
+    SourceFacts,
+    UnitCounts,
 )
 from tokctl.idfiles.shard_stores import (
     JOURNAL,
@@ -42,58 +57,21 @@ from tokctl.idfiles.shard_stores import (
     access_error,
     open_store,
 )
-from tokctl.idfiles.writer import Target, Written, files_of, open_writer
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from tokctl.idfiles.writer import ChunkStream
-    from tokctl.tokenizer.documents import Progress
+    from tokctl.idfiles.stream import ChunkStream
 
-MANIFEST = "manifest.json"
-
-#: Subfolder for ids that a cluster has encoded and that are in no shard yet; and the field with the
-#: size of its tasks in the header of its journal.
+#: Subfolder for ids that a cluster has encoded and that are in no shard yet.
 PIECES = ".pieces"
-PART_SIZE = "part_size"
 
-#: Names of the files of shards, and temporary names of unfinished files (see `whole_file`).
-SHARD = re.compile(r"shard-\d{5,}\.[a-z.]+")
+#: Temporary names of unfinished files (see `whole_file`).
 _TEMPORARY = re.compile(r"\.(shard-|journal\.jsonl|manifest\.json).*\.tmp|\.pieces")
 
-
-def write_shards(stream: ChunkStream, target: Target) -> Written:
-    """Write the ids of a stream as shards into a folder, which is created, or to an address.
-
-    Args:
-        stream: the sources and their encoder.
-        target: the folder, the form and the size of a shard.
-
-    Returns:
-        The number of documents and ids, and the manifest.
-
-    Raises:
-        TokctlError: the folder is not empty, or with `resume` holds something else; another process
-            writes to it; a file can't be written; a source fails. Complete shards stay, and the run
-            can be resumed.
-    """
-    assert isinstance(target.path, (str, Path))
-    provenance = Provenance.of(stream.sources, target.job)
-    with ShardFolder(open_store(target.path), stream.progress, stream.tell) as folder:
-        if target.resume and (earlier := folder.finished(provenance)) is not None:
-            return earlier
-        journal = folder.journal(provenance, resume=target.resume)
-        kept = len(journal.shards)
-        try:
-            with _JournaledWriter(folder, journal, provenance, target) as writer:
-                for chunk in stream.chunks(journal.position):
-                    writer.add(chunk)
-                writer.finish()
-        except TokctlError as error:
-            raise StoppedError.from_error(error) from error
-        manifest = manifest_of(provenance, journal.facts, journal.shards)
-        folder.finish(manifest)
-        return folder.written(manifest, kept=kept)
+#: Function that records a complete shard, the position after it, and for each source the number of
+#: documents and of ids in the shard.
+RecordShard = Callable[[dict[str, Any], StreamPosition, dict[int, tuple[int, int]]], None]
 
 
 class StoppedError(TokctlError):
@@ -116,41 +94,42 @@ _STOPPED: dict[type[TokctlError], type[StoppedError]] = {
 }
 
 
-#: Forms whose shards have exactly the given number of ids. They need an index that says where
-#: documents begin.
-EXACT = ("bin", "npy")
-
-
 class ShardWriter:
     """Writer of chunks to one shard after the other.
 
     In an exact form, a shard is full at its number of ids. In other forms it is full at the end of
     the document that reaches this number. A full shard is closed when the next id arrives. So empty
     documents after its last id belong to it, and the last shard is not empty if there are ids.
-
-    Attributes:
-        shards: the complete shards, as in the manifest.
     """
 
-    def __init__(self, store: ShardStore, target: Target, number: int = 0, ids: int = 0) -> None:
+    def __init__(
+        self,
+        store: ShardStore,
+        target: Target,
+        record: RecordShard,
+        number: int = 0,
+        position: StreamPosition = STREAM_START,
+    ) -> None:
         """Write to `store`, starting with an empty shard.
 
         Args:
             store: folder of the shards.
             target: form, type of the ids and size of a shard.
+            record: called when the files of a shard are in the folder.
             number: number of the first shard.
-            ids: ids before the first shard of the document that continues in it.
+            position: where the ids begin.
         """
-        self.shards: list[dict[str, Any]] = []
         self._store = store
         self._staging = ExitStack()
         self._number = number
+        self._record = record
         self._form = target.form
         self._dtype = target.dtype
         assert target.shard_size is not None
         self._size = target.shard_size
-        self._exact = target.form in EXACT
-        self._ids = ids  # of the document that has not ended
+        self._exact = BY_NAME[target.form].has_index
+        self._source, _, self._documents, self._ids = position
+        self._counts: dict[int, tuple[int, int]] = {}
         self._stack = ExitStack()
         self._writer: IdFileWriter | None = None
 
@@ -173,6 +152,8 @@ class ShardWriter:
 
     def add(self, chunk: Chunk) -> None:
         """Write a chunk, cut at the ends of shards."""
+        if chunk.source != self._source:
+            self._source, self._documents, self._ids = chunk.source, 0, 0
         ids = end = 0
         while (full := self._ids_to_complete(chunk, ids, end)) is not None:
             last_end = bisect_right(chunk.ends, full, lo=end)
@@ -209,6 +190,9 @@ class ShardWriter:
             self._writer = self._open()
         self._writer.add(chunk)
         self._ids = chunk.count - chunk.ends[-1] if chunk.ends else self._ids + chunk.count
+        self._documents += len(chunk.ends)
+        documents, ids = self._counts.get(chunk.source.source, (0, 0))
+        self._counts[chunk.source.source] = documents + len(chunk.ends), ids + chunk.count
 
     def _open(self) -> IdFileWriter:
         target, index = self._paths()
@@ -226,7 +210,7 @@ class ShardWriter:
     def _paths(self) -> tuple[Path, Path | None]:
         """Return the file of the next shard, or the prefix of its files, and its index."""
         name = f"shard-{self._number:05}"
-        if self._form == "megatron":
+        if len(BY_NAME[self._form].endings) > 1:
             return self._folder / name, None
         index = self._folder / f"{name}.index.npy" if self._exact else None
         return self._folder / f"{name}.{self._form}", index
@@ -249,137 +233,101 @@ class ShardWriter:
         for file in (ids_file, *extra_files):
             self._store.deliver(file)
         self._number += 1
-        self._record(shard, resume)
-
-    def _record(self, shard: dict[str, Any], resume: ResumePoint) -> None:  # noqa: ARG002
-        self.shards.append(shard)
+        position = StreamPosition(self._source, resume, self._documents, self._ids)
+        self._record(shard, position, self._counts)
+        self._counts = {}
 
     def finish(self) -> None:
         """Close the last shard."""
         self._close(SOURCE_START)
 
 
-class _JournaledWriter(ShardWriter):
-    """ShardWriter that records each complete shard in a journal, with the position to resume."""
+class ShardRun:
+    """Run that writes the shards of a stream in this process.
 
-    def __init__(
-        self, folder: ShardFolder, journal: Journal, provenance: Provenance, target: Target
-    ) -> None:
-        position = journal.position
-        super().__init__(folder.store, target, len(journal.shards), position.ids)
-        self._journal = journal
-        self._provenance = provenance
-        self._source = position.source
-        self._documents = position.documents  # documents that have ended in the source
-        self._facts = dict(journal.facts)
-        self._sources_in_shard: set[int] = set()
-
-    def add(self, chunk: Chunk) -> None:
-        if chunk.source != self._source:
-            self._source, self._documents, self._ids = chunk.source, 0, 0
-        number = chunk.source.source
-        self._sources_in_shard.add(number)
-        if number not in self._facts:
-            self._facts[number] = [*self._provenance.facts(number), 0, 0]
-        super().add(chunk)
-
-    def _write(self, chunk: Chunk) -> None:
-        super()._write(chunk)
-        self._documents += len(chunk.ends)
-        facts = self._facts[chunk.source.source]
-        facts[2] = (facts[2] or 0) + len(chunk.ends)
-        facts[3] = (facts[3] or 0) + chunk.count
-
-    def _record(self, shard: dict[str, Any], resume: ResumePoint) -> None:
-        position = StreamPosition(self._source, resume, self._documents, self._ids)
-        # A source that was opened, but gave no id and no document, may still be corrected.
-        shard_facts = {
-            number: facts
-            for number in sorted(self._sources_in_shard)
-            if any((facts := self._facts[number])[2:])
-        }
-        self._journal.add(shard, position, shard_facts)
-        self._sources_in_shard = {self._source.source}
-
-
-def describe_file(path: Path) -> dict[str, Any]:
-    """Return the name, the size and the SHA-256 of a file, as in the manifest."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return {"file": path.name, "bytes": file.tell(), "sha256": digest}
-
-
-def file_fault(store: ShardStore, file: dict[str, Any], name: str | None = None) -> str | None:
-    """Return a sentence about the fault of a file of a shard, or None.
-
-    A file is right if it has the size and the SHA-256 in `file`; a value that is missing there is
-    not checked.
-
-    Args:
-        store: folder of the shards.
-        file: the file as in the manifest or the journal; see `describe_file`.
-        name: name for messages, if it differs from the name in `store`.
+    Attributes:
+        store: the folder.
+        journal: its journal.
+        part_size: bytes of sources in a task of a cluster; 0: there is no cluster.
     """
-    name = name or store.file(file["file"])
-    try:
-        size = store.size(file["file"])
-        if size is None:
-            return f"{name} is missing"
-        if size != file.get("bytes", size):
-            return f"{name} has {size:,} bytes, not {file['bytes']:,}"
-        if file.get("sha256") is not None:
-            with store.reader(file["file"]) as stream:
-                digest = hashlib.file_digest(stream, "sha256")  # type: ignore[arg-type]
-                if digest.hexdigest() != file["sha256"]:
-                    return f"{name} has another checksum (SHA-256)"
-    except OSError as error:
-        return f"{name} can't be read: {error.strerror or error}"
-    return None
 
+    part_size = 0
+    journal: Journal
 
-class ShardFolder:
-    """Folder of shards, locked until the block ends."""
-
-    def __init__(
-        self,
-        store: ShardStore,
-        progress: Progress | None = None,
-        tell: Callable[[str], None] | None = None,
-    ) -> None:
-        """Set the folder, without locking it.
+    def __init__(self, stream: ChunkStream, target: Target) -> None:
+        """Set what is written where.
 
         Args:
-            store: the folder.
-            progress: called with the phase `verify`, the bytes checked and their total.
-            tell: called with a sentence for each damaged shard that is encoded again.
+            stream: the sources and their encoder.
+            target: the folder, the form and the size of a shard.
         """
-        self.store = store
-        self.name = store.name
-        self._progress = progress
-        self._on_event = tell
+        assert isinstance(target.path, (str, Path))
+        self.store = open_store(target.path)
+        self._stream = stream
+        self._target = target
+        self._provenance = Provenance.of(stream.sources, target.job)
         self._damaged: list[str] = []
 
-    def __enter__(self) -> Self:
-        self._lock = ExitStack()
-        self._lock.enter_context(self.store.locked())
-        return self
+    def write(self) -> Written:
+        """Write the shards that are missing, and the manifest.
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._lock.__exit__(kind, error, traceback)
+        Returns:
+            The number of documents and ids, and the manifest.
 
-    def finished(self, provenance: Provenance) -> Written | None:
+        Raises:
+            TokctlError: the folder is not empty, or with `resume` holds something else; another
+                process writes to it; a file can't be written; a source fails. Complete shards stay,
+                and the run can be resumed.
+        """
+        with self.store.locked():
+            if self._target.resume and (earlier := self._finished()) is not None:
+                return earlier
+            self.journal = self._open_journal()
+            self._drop_unusable()
+            kept = len(self.journal.shards)
+            self._clean(keep={file["file"] for file in files_in(self.journal.shards)})
+            try:
+                self._write_missing()
+                manifest = self._manifest()
+            except TokctlError as error:
+                raise StoppedError.from_error(error) from error
+            self._finish(manifest)
+            return self._written(manifest, kept=kept)
+
+    def _write_missing(self) -> None:
+        """Write the shards that the journal does not have."""
+        facts: dict[int, SourceFacts] = {}
+
+        def record(
+            shard: dict[str, Any], position: StreamPosition, counts: dict[int, tuple[int, int]]
+        ) -> None:
+            source, resume, documents, ids = position
+            # A source that was opened, but gave no id and no document, may still be corrected.
+            self.journal.add(
+                shard=shard,
+                next=[list(source), list(resume), documents, ids],
+                units=[list(UnitCounts(number, 0, *count)) for number, count in counts.items()],
+                facts=[list(facts[number]) for number in counts],
+            )
+
+        journal = self.journal
+        with ShardWriter(
+            self.store, self._target, record, len(journal.groups), journal.position
+        ) as writer:
+            for chunk in self._stream.chunks(journal.position):
+                number = chunk.source.source
+                if number not in facts:
+                    facts[number] = self._provenance.facts(number)
+                writer.add(chunk)
+            writer.finish()
+
+    # -- an earlier run --------------------------------------------------------------------
+
+    def _finished(self) -> Written | None:
         """Return what an earlier run wrote if that run finished; else None.
 
         The manifest does not say where in the sources a shard begins, so a damaged shard of a
         finished folder can't be encoded again.
-
-        Args:
-            provenance: the sources and the job of this run.
 
         Raises:
             TokctlError: the shards were made from other sources or with another job, or are
@@ -387,74 +335,90 @@ class ShardFolder:
         """
         if self.store.size(MANIFEST) is None:
             return None
-        manifest = self.store.file(MANIFEST)
-        content = check_manifest(read_manifest(self.store, MANIFEST), manifest)
-        provenance.check_same(self.name, content, what="was made")
-        provenance.check_finished(self.name, content)
+        manifest, name = self.store.file(MANIFEST), self.store.name
+        content = read_own_manifest(self.store, MANIFEST)
+        self._provenance.check_same(name, content, what="was made")
+        self._provenance.check_finished(name, content)
         shards = content["shards"]
         for extra in unlisted(self.store, shards, manifest):
             raise BadInput(extra, "remove it", "damaged")
-        for fault in self.faults(shards):
+        for fault in self._faults(shards):
             if fault is not None:
                 raise BadInput(
                     fault,
                     "copy the file again from where it came, or remove the folder "
-                    f"{self.name} and encode again",
+                    f"{name} and encode again",
                     "damaged",
                 )
-        self.clean(keep=None)
-        return self.written(content, kept=len(shards), was_there=True)
+        self._clean(keep=None)
+        return self._written(content, kept=len(shards), was_there=True)
 
-    def written(self, manifest: dict[str, Any], *, kept: int, was_there: bool = False) -> Written:
-        """Return the result of `write_shards` for a finished folder.
-
-        Args:
-            manifest: content of the manifest.
-            kept: number of shards kept from an earlier run.
-            was_there: whether an earlier run had finished.
-        """
-        totals, damaged = manifest["totals"], tuple(self._damaged)
-        return Written(
-            totals["documents"], totals["ids"], manifest, kept, was_there, damaged=damaged
-        )
-
-    def journal(self, provenance: Provenance, *, resume: bool) -> Journal:
-        """Return the journal of the earlier run up to its first damaged shard, or a new journal.
-
-        Files that belong to no shard of the journal are removed.
-
-        Args:
-            provenance: the sources and the job of this run.
-            resume: whether to continue an earlier run.
+    def _open_journal(self) -> Journal:
+        """Return the journal of the earlier run, or a new one.
 
         Raises:
-            TokctlError: the folder is not empty and `resume` is False, or its run can't be resumed.
+            TokctlError: the folder is not empty and the run is not to be resumed; the earlier run
+                was another one, or its journal is damaged.
         """
-        file = self.open_lines(provenance, resume=resume)
-        journal = Journal(file)
-        if journal.shards:
-            provenance.check_same(self.name, file.header, what="was begun")
-            provenance.check_sources(self.name, journal.facts)
-            journal = self._intact_part(journal, provenance)
-            provenance.check_readable_again(self.name, journal.position)
-        self.clean(keep={file["file"] for file in files_in(journal.shards)})
+        _check_empty(self.store, resume=self._target.resume)
+        header = self._provenance.header()
+        if self.part_size:
+            header[PART_SIZE] = self.part_size
+        try:
+            journal = Journal.read(self.store)
+            self.store.begin()
+            if journal is None or not journal.lines:
+                # No step is complete yet, so this run may have other sources and options.
+                journal = Journal(self.store, header)
+                journal.write()
+                return journal
+        except OSError as error:
+            raise access_error(self.store.file(JOURNAL), error) from None
+        if bool(journal.part_size) != bool(self.part_size):
+            where, verb = "on one machine", "leave out"
+            if journal.part_size:
+                where, verb = "on a cluster", "add"
+            raise BadOption(
+                f"{self.store.name} was begun {where}",
+                f"{verb} --engine, or {OTHER_FOLDER_HINT}",
+                "conflict",
+            )
+        self._provenance.check_same(self.store.name, journal.header, what="was begun")
         return journal
 
-    def _intact_part(self, journal: Journal, provenance: Provenance) -> Journal:
-        """Return the journal without the first damaged shard and the shards after it."""
-        for number, fault in enumerate(self.faults(journal.shards)):
+    def _drop_unusable(self) -> None:
+        """Drop damaged shards from the journal; on one machine, also the shards after them.
+
+        Raises:
+            TokctlError: a source of the shards changed, or is needed again and can't be read again.
+        """
+        journal, provenance, name = self.journal, self._provenance, self.store.name
+        if not journal.groups:
+            return
+        provenance.check_sources(name, journal.facts)
+        numbers = [number for number in sorted(journal.groups) for _ in journal.groups[number]]
+        damaged: set[int] = set()
+        for number, fault in enumerate(self._faults(journal.shards)):
             if fault is None:
                 continue
-            lost_sources = journal.sources_after(number)
+            if self.part_size:
+                damaged.add(numbers[number])
+                self._report_damage(fault, "it is encoded again")
+                continue
+            lost_sources = {unit[0] for line in journal.lines[number:] for unit in line["units"]}
             if any(map(provenance.is_stream, lost_sources)):
                 raise BadInput(
                     fault, "begin again in another folder: stdin can't be read again", "damaged"
                 )
-            self.report_damage(fault, "it and the shards after it are encoded again")
-            return journal.keep(number)
-        return journal
+            self._report_damage(fault, "it and the shards after it are encoded again")
+            self.journal = journal.keep(journal.lines[:number])
+            break
+        if damaged:
+            lines = [line for line in journal.lines if line.get("group") not in damaged]
+            self.journal = journal.keep(lines)
+        provenance.check_readable_again(name, self.journal.position)
 
-    def faults(self, shards: list[dict[str, Any]]) -> Iterator[str | None]:
+    def _faults(self, shards: list[dict[str, Any]]) -> Iterator[str | None]:
         """Yield the first fault of the files of each shard, or None; every file is read."""
         total = sum(file["bytes"] for file in files_in(shards))
         done = 0
@@ -463,90 +427,58 @@ class ShardFolder:
             faults = (file_fault(self.store, file) for file in files)
             yield next((fault for fault in faults if fault is not None), None)
             done += sum(file["bytes"] for file in files)
-            if self._progress is not None:
-                self._progress("verify", done, total)
+            self._report_progress("verify", done, total)
 
-    def report_damage(self, fault: str, what: str) -> None:
-        """Report that a damaged shard is encoded again.
-
-        Args:
-            fault: sentence about the fault.
-            what: the rest of the report: which shards are encoded again.
-        """
+    def _report_damage(self, fault: str, what: str) -> None:
+        """Report that a damaged shard is encoded again; `what` is the rest of the sentence."""
         self._damaged.append(fault)
-        if self._on_event is not None:
-            self._on_event(f"{fault}: {what}")
+        if self._stream.tell is not None:
+            self._stream.tell(f"{fault}: {what}")
 
-    def open_lines(
-        self, provenance: Provenance, *, resume: bool, **extra_header: Any
-    ) -> JournalLines:
-        """Return the lines of the earlier run's journal, or a new journal without lines.
+    def _report_progress(self, phase: str, done: int, total: int) -> None:
+        if self._stream.progress is not None:
+            self._stream.progress(phase, done, total)
 
-        Args:
-            provenance: the sources and the job of this run.
-            resume: whether to continue an earlier run.
-            extra_header: more fields for the header of a new journal.
-
-        Raises:
-            TokctlError: as `journal`, or one run was on a cluster and the other on one machine.
-        """
-        _check_empty(self.store, resume=resume)
-        header = provenance.header() | extra_header
-        try:
-            journal = JournalLines.read(self.store)
-            self.store.begin()
-            if journal is None or not journal.lines:
-                # No shard is complete yet, so this run may have other sources and options.
-                journal = JournalLines(self.store, header, [])
-                journal.write()
-                return journal
-        except OSError as error:
-            raise access_error(self.store.file(JOURNAL), error) from None
-        if (PART_SIZE in journal.header) != (PART_SIZE in header):
-            where = "on a cluster" if PART_SIZE in journal.header else "on one machine"
-            verb = "add" if PART_SIZE in journal.header else "leave out"
-            raise BadOption(
-                f"{self.name} was begun {where}",
-                f"{verb} --engine, or {OTHER_FOLDER_HINT}",
-                "conflict",
-            )
-        return journal
-
-    def clean(self, *, keep: set[str] | None, pieces: bool = False) -> None:
+    def _clean(self, *, keep: set[str] | None) -> None:
         """Remove what a killed process left: temporary files, and shards that are not recorded.
 
         Args:
             keep: names of the recorded files of shards; None: the folder is finished, all shards
                 stay and the journal is removed.
-            pieces: whether to keep the pieces of a cluster.
         """
         for entry in self.store.entries() or ():
-            is_unrecorded = keep is not None and SHARD.fullmatch(entry) and entry not in keep
+            is_unrecorded = keep is not None and SHARD_NAME.fullmatch(entry) and entry not in keep
             is_old_journal = keep is None and entry == JOURNAL
             if entry == PIECES:
-                if pieces:
-                    continue
-                self.store.folder(entry).clear()
+                if keep is None or not self.part_size:
+                    self.store.folder(entry).clear()
             elif is_unrecorded or is_old_journal or _TEMPORARY.fullmatch(entry):
                 self.store.remove(entry)
 
-    def check_sizes(self, shards: list[dict[str, Any]]) -> None:
-        """Check that shards that were just written are in the folder with the right sizes.
+    # -- the end ---------------------------------------------------------------------------
 
-        Raises:
-            TokctlError: a file is missing or has another size.
-        """
-        sizes = self.store.sizes()
-        for file in files_in(shards):
-            if sizes.get(file["file"]) != file["bytes"]:
-                path = self.store.file(file["file"])
+    def _manifest(self) -> dict[str, Any]:
+        """Return the content of the manifest; raise TokctlError if its totals do not agree."""
+        journal, provenance = self.journal, self._provenance
+        sizes = {facts.source: facts.bytes for facts in journal.facts}
+        sources = []
+        for number, name in enumerate(provenance.names):
+            size = sizes[number] if number in sizes else provenance.facts(number).bytes
+            documents, ids = journal.counts.get(number, (0, 0))
+            sources.append({"name": name, "bytes": size, "documents": documents, "ids": ids})
+        manifest = manifest_of(provenance.job, sources, journal.shards)
+        for key in ("documents", "ids"):
+            total = manifest["totals"][key]
+            if total != sum(source[key] for source in sources):
                 raise BadInput(
-                    f"{path} is not as it was written",
-                    "repeat the command with --resume",
+                    f"{self.store.name}: the shards have {total:,} {key}, and the sources another "
+                    "number",
+                    "begin again in another folder",
                     "damaged",
                 )
+        return manifest
 
-    def finish(self, manifest: dict[str, Any]) -> None:
+    def _finish(self, manifest: dict[str, Any]) -> None:
         """Write the manifest, and remove the journal and the pieces."""
         with self.store.writer(MANIFEST) as file:
             file.write(orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n")
@@ -555,7 +487,14 @@ class ShardFolder:
         try:
             self.store.sync()
         except OSError as error:
-            raise access_error(self.name, error) from None
+            raise access_error(self.store.name, error) from None
+
+    def _written(self, manifest: dict[str, Any], *, kept: int, was_there: bool = False) -> Written:
+        """Return the result of a finished run; `kept` shards are from an earlier run."""
+        totals, damaged = manifest["totals"], tuple(self._damaged)
+        return Written(
+            totals["documents"], totals["ids"], manifest, kept, was_there, damaged=damaged
+        )
 
 
 def check_folder(name: str | Path, *, resume: bool) -> None:
@@ -607,135 +546,3 @@ def _check_empty(store: ShardStore, *, resume: bool) -> None:
 def has_shards(path: str | Path) -> bool:
     """Return whether the journal of an unfinished folder records a shard, to resume from."""
     return open_store(path).has_lines()
-
-
-@dataclass(frozen=True)
-class ShardList:
-    """Shards of a folder.
-
-    Attributes:
-        form: form of all shards.
-        dtype: name of the type of the ids; None if unknown.
-        folder: folder of the files.
-        shards: the shards in the order of their ids, as in the manifest.
-    """
-
-    form: str
-    dtype: str | None
-    folder: Path
-    shards: list[dict[str, Any]]
-
-    @property
-    def size(self) -> int:
-        """Bytes of all ids."""
-        return sum((self.folder / shard["file"]).stat().st_size for shard in self.shards)
-
-    def verified(self) -> Iterator[str]:
-        """Yield the path of each shard, after a check of its size and SHA-256.
-
-        A shard is checked when it is reached. The indexes of `bin` and `npy` are not checked.
-
-        Raises:
-            TokctlError: a shard is damaged.
-        """
-        store = LocalStore(self.folder)
-        for shard in self.shards:
-            for file in files_in([shard]) if self.form == "megatron" else [shard]:
-                if "sha256" in file:
-                    _check_shard(store, file)
-            yield str(self.folder / shard["file"])
-
-
-def list_shards(path: str) -> ShardList:
-    """Return the shards in the manifest of a folder.
-
-    Args:
-        path: the folder or its manifest.
-
-    Raises:
-        TokctlError: the manifest is missing or can't be read, or a shard is missing.
-    """
-    store, name = manifest_at(path)
-    content = read_manifest(store, name)
-    folder = Path(store.file(name)).parent
-    for shard in content["shards"]:
-        _check_shard(LocalStore(folder), {**shard, "sha256": None})
-    return ShardList(content["form"], content.get("dtype"), folder, content["shards"])
-
-
-def manifest_at(path: str) -> tuple[ShardStore, str]:
-    """Return the place of a manifest, and its name there.
-
-    Args:
-        path: path or address of the manifest or of its folder.
-
-    Raises:
-        TokctlError: `path` is a folder without a manifest.
-    """
-    store, name = open_store(path), MANIFEST
-    is_folder = store.path.is_dir() if isinstance(store, LocalStore) else bool(store.entries())
-    if not is_folder:
-        parent, _, name = path.replace(os.sep, "/").rstrip("/").rpartition("/")
-        return open_store(parent if "://" in parent else Path(path).parent), name
-    if store.size(MANIFEST) is None:
-        if store.size(JOURNAL) is not None:
-            raise BadInput(
-                f"{path} holds shards of a run that stopped",
-                "finish it: tokctl encode --resume",
-                "damaged",
-            )
-        raise BadInput(
-            f"{path} is a folder without {MANIFEST}", "name the files in it", "unreadable"
-        )
-    return store, name
-
-
-def read_manifest(store: ShardStore, name: str) -> dict[str, Any]:
-    """Return the content of a manifest.
-
-    Args:
-        store: folder of the manifest.
-        name: its name.
-
-    Raises:
-        TokctlError: the file can't be read, or is not a manifest of shards.
-    """
-    manifest = store.file(name)
-    data = store.read(name)
-    if data is None:
-        raise BadInput(
-            f"can't read {manifest}: No such file or directory",
-            "check the file and its permissions",
-            "unreadable",
-        )
-    try:
-        content = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        raise BadInput(f"{manifest} is not valid JSON: {error}", MANIFEST_HINT, "damaged") from None
-    checked: dict[str, Any] = check(
-        content, LISTED, f"{manifest} is not a manifest of shards", MANIFEST_HINT
-    )
-    return checked
-
-
-def unlisted(store: ShardStore, shards: list[dict[str, Any]], manifest: str) -> Iterator[str]:
-    """Yield a fault for each shard file in the folder that the manifest does not list.
-
-    Args:
-        store: folder of the shards.
-        shards: the shards of the manifest.
-        manifest: name of the manifest for messages.
-    """
-    listed = {file["file"] for file in files_in(shards)}
-    for entry in store.entries() or ():
-        if SHARD.fullmatch(entry) and entry not in listed:
-            yield f"{store.file(entry)} is in the folder and not in {manifest}"
-
-
-_SHARD_HINT = "copy it again from where it came, or make the shards again"
-
-
-def _check_shard(store: ShardStore, file: dict[str, Any]) -> None:
-    """Raise TokctlError if a file of a shard has a fault."""
-    if (fault := file_fault(store, file)) is not None:
-        raise BadInput(f"the shard {fault}", _SHARD_HINT, "damaged")

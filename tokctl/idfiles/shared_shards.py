@@ -27,43 +27,23 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
 
 from tokctl.core.errors import BadInput, TokctlError
-from tokctl.core.schema import COUNT, AnyOf
 from tokctl.core.values import ProgressCount
-from tokctl.idfiles.chunks import Chunk, ResumePoint
+from tokctl.idfiles.chunks import Chunk, ResumePoint, StreamPosition
+from tokctl.idfiles.manifest import files_in
+from tokctl.idfiles.output import Target
 from tokctl.idfiles.pieces import (
     DamagedPieceError,
     PlacedPiece,
     Slice,
-    StoredPiece,
     encode_part,
     shard_ends,
     write_piece,
 )
-from tokctl.idfiles.shard_journal import (
-    FACTS,
-    SHARD,
-    JournalLines,
-    Provenance,
-    files_in,
-    manifest_of,
-)
+from tokctl.idfiles.registry import BY_NAME
+from tokctl.idfiles.shard_journal import ShardRange, SourceFacts, StoredPiece, UnitCounts
 from tokctl.idfiles.shard_stores import ShardStore, open_store
-from tokctl.idfiles.shards import (
-    EXACT,
-    PART_SIZE,
-    PIECES,
-    ShardFolder,
-    ShardWriter,
-    StoppedError,
-)
-from tokctl.idfiles.writer import (
-    ChunkStream,
-    Encoder,
-    NativeEncoder,
-    Target,
-    Written,
-    check_target,
-)
+from tokctl.idfiles.shards import PIECES, ShardRun, ShardWriter
+from tokctl.idfiles.stream import ChunkStream, Encoder, NativeEncoder
 from tokctl.sources import Archive, Records
 from tokctl.sources.parts import SourcePart, joint_name, parts_of
 
@@ -167,16 +147,6 @@ class PieceTask(NamedTuple):
     units: Sequence[SourceUnit]
 
 
-class UnitCounts(NamedTuple):
-    """Counts of a unit: documents, ids, and bytes of text."""
-
-    source: int
-    part: int
-    documents: int
-    ids: int
-    bytes: int
-
-
 class Failure(NamedTuple):
     """An error of a task that its input caused.
 
@@ -231,22 +201,6 @@ def encode_piece(job: Job, task: PieceTask) -> tuple[StoredPiece, list[UnitCount
         return Failure.of(error, len(counts) if failed else None)
 
 
-class ShardRange(NamedTuple):
-    """Shards that one task writes.
-
-    Attributes:
-        shard: number of the first shard.
-        shards: number of shards.
-        start: ids of all sources before the group.
-        stop: ids of all sources up to the end of the group.
-    """
-
-    shard: int
-    shards: int
-    start: int
-    stop: int
-
-
 class GroupTask(NamedTuple):
     """Task that writes a group of shards."""
 
@@ -269,63 +223,31 @@ def write_group(job: Job, task: GroupTask) -> list[dict[str, Any]] | Failure:
     group = task.group
     group_slice = Slice(task.pieces, group.start, group.stop)
     chunks = group_slice.chunks()
+    shards: list[dict[str, Any]] = []
+
+    def record(shard: dict[str, Any], *_: Any) -> None:
+        shards.append(shard)
+
     try:
         first_chunk = next(chunks)  # sets `continues_document`
-        with ShardWriter(
-            job.store, job.target, group.shard, int(group_slice.continues_document)
-        ) as writer:
+        position = StreamPosition(ids=int(group_slice.continues_document))
+        with ShardWriter(job.store, job.target, record, group.shard, position) as writer:
             for chunk in chain([first_chunk], chunks):
                 writer.add(chunk)
             writer.finish()
     except TokctlError as error:
         return Failure.of(error)
-    ids, planned_ids = sum(shard["ids"] for shard in writer.shards), group.stop - group.start
-    if (len(writer.shards), ids) != (group.shards, planned_ids):
+    ids, planned_ids = sum(shard["ids"] for shard in shards), group.stop - group.start
+    if (len(shards), ids) != (group.shards, planned_ids):
         return Failure.of(
             BadInput(
-                f"{job.store}: {len(writer.shards):,} shards from number {group.shard} on have "
+                f"{job.store}: {len(shards):,} shards from number {group.shard} on have "
                 f"{ids:,} ids; {planned_ids:,} in {group.shards:,} are planned",
                 "begin again in another folder",
                 "damaged",
             )
         )
-    return writer.shards
-
-
-def write_shards(stream: ChunkStream, target: Target, workers: Workers) -> Written:
-    """Write the ids of a stream as shards; see `tokctl.idfiles.shards.write_shards`.
-
-    Args:
-        stream: the sources and their encoder.
-        target: the folder, the form and the size of a shard.
-        workers: processes that do the tasks.
-
-    Raises:
-        TokctlError: as `tokctl.idfiles.shards.write_shards`; or a source changed while it was read,
-            or a piece is damaged. Complete files stay, and the run can be resumed.
-    """
-    check_target(target)
-    assert isinstance(target.path, (str, Path))
-    provenance = Provenance.of(stream.sources, target.job)
-    with ShardFolder(open_store(target.path), stream.progress, stream.tell) as folder:
-        if target.resume and (earlier := folder.finished(provenance)) is not None:
-            return earlier
-        extra_header = {PART_SIZE: workers.part_size}
-        journal = _ClusterJournal(
-            folder.open_lines(provenance, resume=target.resume, **extra_header)
-        )
-        if journal.lines:
-            provenance.check_same(folder.name, journal.header, what="was begun")
-        encoder = stream.encoder
-        cache_memory = encoder.documents.tokenizer.encoder.cache_memory
-        job = Job(folder.store.absolute(), replace(target, job={}), encoder, cache_memory)
-        try:
-            run = _ClusterRun(folder, journal, provenance, stream, job, workers)
-            manifest = run.manifest()
-        except TokctlError as error:
-            raise StoppedError.from_error(error) from error
-        folder.finish(manifest)
-        return folder.written(manifest, kept=run.kept)
+    return shards
 
 
 def sweep(target: Target) -> None:
@@ -336,191 +258,69 @@ def sweep(target: Target) -> None:
         folder.sweep()
 
 
-class _RecordedPiece(NamedTuple):
-    """A recorded piece; `facts` identify its sources (see `Provenance.facts`)."""
+class ClusterRun(ShardRun):
+    """Run that writes the shards of a stream with the workers of a cluster."""
 
-    piece: StoredPiece
-    units: list[UnitCounts]
-    facts: dict[int, list[int | None]]
+    def __init__(self, stream: ChunkStream, target: Target, workers: Workers) -> None:
+        """Set what is written where.
 
-
-#: Schemas of the lines of the journal.
-_PIECE_LINE = {
-    "piece": str,
-    "units": [(COUNT,) * len(UnitCounts._fields)],
-    "facts": {str: FACTS},
-    "is": (COUNT, COUNT, str, COUNT, COUNT),
-}
-_PLAN_LINE = {"plan": [(COUNT,) * len(ShardRange._fields)]}
-_GROUP_LINE = {"group": COUNT, "shards": [SHARD]}
-
-
-class _ClusterJournal:
-    """Journal of a cluster's run.
-
-    Attributes:
-        pieces: recorded pieces by file name.
-        plan: groups of shards; None until all pieces are complete.
-        groups: shards of each complete group, by its number.
-    """
-
-    def __init__(self, file: JournalLines) -> None:
-        """Read the lines; raise TokctlError if one is damaged."""
-        self._file = file
-        self.pieces: dict[str, _RecordedPiece] = {}
-        self.plan: list[ShardRange] | None = None
-        self.groups: dict[int, list[dict[str, Any]]] = {}
-        file.for_each(AnyOf(_PIECE_LINE, _PLAN_LINE, _GROUP_LINE), self._apply)
-
-    @property
-    def header(self) -> dict[str, Any]:
-        return self._file.header
-
-    @property
-    def lines(self) -> list[dict[str, Any]]:
-        return self._file.lines
-
-    @property
-    def part_size(self) -> int:
-        size: int = self._file.header[PART_SIZE]
-        return size
-
-    def forget(self, pieces: Iterable[str]) -> None:
-        """Remove pieces and the plan, which no complete group depends on yet."""
-        for name in pieces:
-            del self.pieces[name]
-        self.plan = None
-        self._file.keep([line for line in self.lines if line.get("piece") in self.pieces])
-
-    def forget_groups(self, numbers: Iterable[int]) -> None:
-        """Remove complete groups."""
-        for number in numbers:
-            del self.groups[number]
-        self._file.keep(
-            [line for line in self.lines if "group" not in line or line["group"] in self.groups]
-        )
-
-    def add(self, **line: Any) -> None:
-        """Record a piece, the plan or a complete group."""
-        self._file.add(line)
-        self._apply(line)
-
-    def _apply(self, line: dict[str, Any]) -> None:
-        if "piece" in line:
-            facts = {int(number): source_facts for number, source_facts in line["facts"].items()}
-            units = [UnitCounts(*unit) for unit in line["units"]]
-            source_count = len(self.header["sources"])
-            if not units or any(
-                unit.source >= source_count or unit.source not in facts for unit in units
-            ):
-                raise ValueError
-            self.pieces[line["piece"]] = _RecordedPiece(StoredPiece(*line["is"]), units, facts)
-        elif "plan" in line:
-            self.plan = [ShardRange(*group) for group in line["plan"]]
-        else:
-            self.groups[line["group"]] = line["shards"]
-
-
-class _ClusterRun:
-    """State of a run, from the folder and its journal to the manifest."""
-
-    def __init__(
-        self,
-        folder: ShardFolder,
-        record: _ClusterJournal,
-        provenance: Provenance,
-        stream: ChunkStream,
-        job: Job,
-        workers: Workers,
-    ) -> None:
-        self._folder = folder
-        self._journal = record
-        self._provenance = provenance
-        self._stream = stream
-        self._job = job
-        self._pieces = job.pieces
+        Args:
+            stream: the sources and their encoder.
+            target: the folder, the form and the size of a shard.
+            workers: processes that do the tasks.
+        """
+        super().__init__(stream, target)
+        self.part_size = workers.part_size
         self._workers = workers
-        self._facts: dict[int, list[int | None]] = {}
-        self.kept = 0
+        encoder = stream.encoder
+        cache_memory = encoder.documents.tokenizer.encoder.cache_memory
+        self._job = Job(self.store.absolute(), replace(target, job={}), encoder, cache_memory)
+        self._pieces = self._job.pieces
+        self._facts: dict[int, SourceFacts] = {}
 
-    def manifest(self) -> dict[str, Any]:
-        """Write all shards, and return the content of `manifest.json`."""
-        record = self._journal
+    def _write_missing(self) -> None:
+        """Write the pieces and the groups of shards that the journal does not have.
+
+        Raises:
+            TokctlError: a source changed while it was read, or a piece is damaged.
+        """
+        self.part_size = self.journal.part_size  # of the first run
         self._pieces.make()
-        self._clean()
+        self._drop_unusable_pieces()
         self._encode()
-        if record.plan is None:
+        if self.journal.plan is None:
             self._check_unchanged()
-            record.add(plan=[list(group) for group in self._plan()])
-        self._write()
-        shards = [shard for number in sorted(record.groups) for shard in record.groups[number]]
-        self._folder.check_sizes(shards)
-        facts: dict[int, list[int]] = {}
-        for recorded in record.pieces.values():
-            for unit in recorded.units:
-                source_facts = facts.setdefault(unit.source, [*recorded.facts[unit.source], 0, 0])  # type: ignore[list-item]
-                source_facts[2] += unit.documents
-                source_facts[3] += unit.ids
-        content = manifest_of(self._provenance, facts, shards)
-        totals = content["totals"]
-        for key in ("documents", "ids"):
-            if totals[key] != sum(source[key] for source in content["sources"]):
-                raise BadInput(
-                    f"{self._folder.name}: the shards have {totals[key]:,} {key}, and the sources "
-                    "another number",
-                    "begin again in another folder",
-                    "damaged",
-                )
-        return content
+            self.journal.add(plan=[list(group) for group in self._plan()])
+        self._write_groups()
+        self._check_sizes()
 
     # -- files of an earlier run -----------------------------------------------------------
 
-    def _clean(self) -> None:
-        """Remove files that the journal does not record, and forget what can't be used any more.
+    def _drop_unusable_pieces(self) -> None:
+        """Remove pieces that the journal does not record.
 
-        Damaged shards are forgotten; so are pieces that are missing, changed, or made from sources
-        that changed. If shards were made from changed sources, TokctlError is raised.
+        While no group is complete, drop from the journal the plan, and the pieces that are missing,
+        changed, or made from sources that changed.
         """
-        record, provenance = self._journal, self._provenance
-        if record.groups:
-            for recorded in record.pieces.values():
-                provenance.check_sources(self._folder.name, recorded.facts)
-        self._forget_damaged()
-        shards = [shard for shards in record.groups.values() for shard in shards]
-        self.kept = len(shards)
-        self._folder.clean(keep={file["file"] for file in files_in(shards)}, pieces=True)
+        pieces = self.journal.pieces
         self._sizes = self._pieces.sizes()
         for name in self._sizes:
-            if name not in record.pieces:
+            if name not in pieces:
                 self._pieces.remove(name)
-        if record.groups:
+        if self.journal.groups:
             return
-        record.forget(
-            [
-                name
-                for name, recorded in record.pieces.items()
-                if not self._has_recorded_size(name)
-                or any(
-                    provenance.facts(number) != facts for number, facts in recorded.facts.items()
-                )
-            ]
-        )
-
-    def _forget_damaged(self) -> None:
-        groups = self._journal.groups
-        numbers = [number for number, shards in groups.items() for _ in shards]
-        faults = self._folder.faults([shard for shards in groups.values() for shard in shards])
-        damaged: set[int] = set()
-        for number, fault in zip(numbers, faults, strict=True):
-            if fault is not None:
-                self._folder.report_damage(fault, "it is encoded again")
-                damaged.add(number)
-        if damaged:
-            self._journal.forget_groups(damaged)
+        usable = {
+            name
+            for name, piece in pieces.items()
+            if self._has_recorded_size(name)
+            and all(self._provenance.facts(facts.source) == facts for facts in piece.facts)
+        }
+        lines = [line for line in self.journal.lines if line.get("piece") in usable]
+        self.journal = self.journal.keep(lines)
 
     def _has_recorded_size(self, name: str) -> bool:
         """Return whether the file of a piece had the recorded size when this run began."""
-        return self._sizes.get(name) == self._journal.pieces[name].piece.bytes
+        return self._sizes.get(name) == self.journal.pieces[name].stored.bytes
 
     # -- sources to pieces -----------------------------------------------------------------
 
@@ -559,26 +359,26 @@ class _ClusterRun:
 
     def _piece_tasks(self) -> list[PieceTask]:
         """Return the tasks for all parts of sources that have no piece."""
-        record, sources = self._journal, self._stream.sources
+        journal, sources = self.journal, self._stream.sources
         runs: list[list[SourceUnit]] = []
-        if record.plan is not None:
+        if journal.plan is not None:
             needed = {piece.file for task in self._group_tasks() for piece in task.pieces}
             lost_pieces = sorted(name for name in needed if not self._has_recorded_size(name))
             parts = {
                 number: self._parts(number)
                 for number in {
-                    unit.source for name in lost_pieces for unit in record.pieces[name].units
+                    unit.source for name in lost_pieces for unit in journal.pieces[name].units
                 }
             }
             for name in lost_pieces:
-                units = record.pieces[name].units
+                units = journal.pieces[name].units
                 runs.append(
                     [SourceUnit(unit.source, parts[unit.source][unit.part]) for unit in units]
                 )
         else:
             encoded_parts = {
                 (unit.source, unit.part)
-                for recorded in record.pieces.values()
+                for recorded in journal.pieces.values()
                 for unit in recorded.units
             }
             size, can_extend = 0, False
@@ -589,9 +389,7 @@ class _ClusterRun:
                         continue
                     # Only small sources share a task.
                     is_small = not part.boundaries and part.size is not None
-                    if not (
-                        can_extend and is_small and size + (part.size or 0) <= record.part_size
-                    ):
+                    if not (can_extend and is_small and size + (part.size or 0) <= self.part_size):
                         runs.append([])
                         size = 0
                     runs[-1].append(SourceUnit(number, part))
@@ -609,13 +407,13 @@ class _ClusterRun:
     def _parts(self, number: int) -> list[SourcePart]:
         source, cuts = self._stream.sources[number], self._job.encoder.cuts
         if isinstance(source, (Archive, Records)) or cuts != "nowhere":
-            return parts_of(source, self._journal.part_size)
+            return parts_of(source, self.part_size)
         return [SourcePart(source, size=source.size)]
 
     def _record_piece(self, task: PieceTask, piece: StoredPiece, units: list[UnitCounts]) -> None:
         """Record a piece that was written."""
         if self._pieces.size(task.file) != piece.bytes:
-            self._folder.store.check_writer()
+            self.store.check_writer()
             raise BadInput(
                 f"{self._pieces.file(task.file)} was written, and is not here",
                 "the folder of the shards must be one that all workers and this machine share",
@@ -624,16 +422,16 @@ class _ClusterRun:
         documents = self._job.encoder.documents
         documents.bytes_read += sum(unit.bytes for unit in units)
         documents.tokens += piece.ids
-        if (earlier := self._journal.pieces.get(task.file)) is not None:
-            if (earlier.piece, earlier.units) != (piece, units):
+        if (earlier := self.journal.pieces.get(task.file)) is not None:
+            if (earlier.stored, earlier.units) != (piece, units):
                 raise BadInput(
                     f"{task.name} gave other ids when it was encoded again",
                     "begin again in another folder",
                     "damaged",
                 )
             return
-        facts = {str(unit.source): self._facts[unit.source] for unit in task.units}
-        self._journal.add(
+        facts = [list(self._facts[number]) for number in {unit.source: None for unit in task.units}]
+        self.journal.add(
             piece=task.file, units=list(map(list, units)), facts=facts, **{"is": list(piece)}
         )
 
@@ -652,7 +450,7 @@ class _ClusterRun:
             if isinstance(encoder, NativeEncoder):
                 earlier_units = [
                     unit
-                    for recorded in self._journal.pieces.values()
+                    for recorded in self.journal.pieces.values()
                     for unit in recorded.units
                     if unit.source == number and unit.part < part.number
                 ]
@@ -666,21 +464,20 @@ class _ClusterRun:
         raise failure.error
 
     def _check_unchanged(self) -> None:
-        for recorded in self._journal.pieces.values():
-            try:
-                self._provenance.check_sources(self._folder.name, recorded.facts)
-            except TokctlError as error:
-                hint = "repeat the command with --resume when nothing writes to it"
-                raise error.reworded(hint=hint) from None
+        try:
+            self._provenance.check_sources(self.store.name, self.journal.facts)
+        except TokctlError as error:
+            hint = "repeat the command with --resume when nothing writes to it"
+            raise error.reworded(hint=hint) from None
 
     # -- pieces to shards ------------------------------------------------------------------
 
     def _place_pieces(self) -> list[PlacedPiece]:
         """Return all pieces in the order of the sources."""
-        recorded = sorted(self._journal.pieces.items(), key=lambda item: item[1].units[0][:2])
-        first_ids = accumulate((piece.piece.ids for _, piece in recorded), initial=0)
+        recorded = sorted(self.journal.pieces.items(), key=lambda item: item[1].units[0][:2])
+        first_ids = accumulate((piece.stored.ids for _, piece in recorded), initial=0)
         return [
-            PlacedPiece(self._pieces, name, piece.piece, self._job.width, first_id)
+            PlacedPiece(self._pieces, name, piece.stored, self._job.width, first_id)
             for (name, piece), first_id in zip(recorded, first_ids, strict=False)
         ]
 
@@ -690,7 +487,7 @@ class _ClusterRun:
         if not any(piece.piece.ids or piece.piece.documents for piece in pieces):
             return []
         size = self._job.target.shard_size or 1
-        exact = self._job.target.form in EXACT
+        exact = BY_NAME[self._job.target.form].has_index
         ends = range(size, total, size) if exact else shard_ends(pieces, size)
         groups: list[ShardRange] = []
         first_shard, start, shard = 0, 0, 0
@@ -719,11 +516,11 @@ class _ClusterRun:
                 group,
                 pieces[bisect_left(ends, group.start) : bisect_right(first_ids, group.stop)],
             )
-            for number, group in enumerate(self._journal.plan or ())
-            if number not in self._journal.groups
+            for number, group in enumerate(self.journal.plan or ())
+            if number not in self.journal.groups
         ]
 
-    def _write(self) -> None:
+    def _write_groups(self) -> None:
         tasks = self._group_tasks()
         needed = Counter(piece.file for task in tasks for piece in task.pieces)
         total = sum(task.group.stop - task.group.start for task in tasks)
@@ -732,7 +529,7 @@ class _ClusterRun:
             for task, result in results:
                 if isinstance(result, Failure):
                     self._raise_failure(result)
-                self._journal.add(group=task.number, shards=result)
+                self.journal.add(group=task.number, shards=result)
                 for piece in task.pieces:
                     needed[piece.file] -= 1
                     if not needed[piece.file]:
@@ -747,6 +544,13 @@ class _ClusterRun:
             self._pieces.remove(failure.piece)
         raise failure.error
 
-    def _report_progress(self, phase: str, done: int, total: int) -> None:
-        if self._stream.progress is not None:
-            self._stream.progress(phase, done, total)
+    def _check_sizes(self) -> None:
+        """Raise TokctlError if a shard is not in the folder with the right size."""
+        sizes = self.store.sizes()
+        for file in files_in(self.journal.shards):
+            if sizes.get(file["file"]) != file["bytes"]:
+                raise BadInput(
+                    f"{self.store.file(file['file'])} is not as it was written",
+                    "repeat the command with --resume",
+                    "damaged",
+                )

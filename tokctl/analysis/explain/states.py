@@ -246,7 +246,7 @@ class Criterion:
         count. `long`: the token would be longer than allowed. `words`: it would have more words
         than allowed. `forbidden`: it would contain a forbidden text. `special`: it would spell a
         special token. `cut`: it would cut a character (`whole_characters` in
-        `tokctl.training.Options`).
+        `tokctl.training.TrainOptions`).
         """
         model, recipe = self._model, self._model.recipe
         never = {model.tokens[id_] for id_ in model.reserved_ids}

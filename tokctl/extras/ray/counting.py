@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tokctl import _native
-    from tokctl.idfiles.writer import ChunkStream, Target, Written
+    from tokctl.idfiles.output import Target, Written
+    from tokctl.idfiles.stream import ChunkStream
     from tokctl.model import Recipe
 
 #: Bytes of text in a part. A task takes some milliseconds to start, and about a second for this

@@ -31,9 +31,9 @@ from tokctl.extras.ray.tasks import (
     run,
     tried,
 )
-from tokctl.idfiles import shared_shards
-from tokctl.idfiles.shared_shards import Failure, Job
-from tokctl.idfiles.writer import ChunkStream, Target, Written
+from tokctl.idfiles.output import Target, Written
+from tokctl.idfiles.shared_shards import ClusterRun, Failure, Job, sweep
+from tokctl.idfiles.stream import ChunkStream
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -48,7 +48,7 @@ def write_shards(
 ) -> Written:
     """Write the ids of a stream as shards.
 
-    The folder has the same bytes as with `tokctl.idfiles.shards.write_shards`. All workers must
+    The folder has the same bytes as with `tokctl.idfiles.shards.ShardRun`. All workers must
     find it at the same path or address.
 
     Args:
@@ -59,7 +59,7 @@ def write_shards(
         tell: called with a line for each task that was repeated because its worker was lost.
 
     Raises:
-        TokctlError: as `tokctl.idfiles.shards.write_shards`; or stdin is a source, the cluster
+        TokctlError: as `tokctl.idfiles.shards.ShardRun`; or stdin is a source, the cluster
             can't be reached, or the worker of a task died repeatedly. Complete files stay, and the
             run can be resumed.
     """
@@ -67,8 +67,8 @@ def write_shards(
         check_portable(source)
     with ExitStack() as stack:
         # Runs after the workers have ended, if they end with this call.
-        stack.callback(shared_shards.sweep, target)
-        return shared_shards.write_shards(stream, target, _Workers(address, part_size, stack, tell))
+        stack.callback(sweep, target)
+        return ClusterRun(stream, target, _Workers(address, part_size, stack, tell)).write()
 
 
 class _Workers:
