@@ -70,7 +70,7 @@ def suggesting(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def called(*args: P.args, **options: P.kwargs) -> T:
-        if not known.issuperset(options):
+        if options and not known.issuperset(options):
             from tokctl.core.foreign_names import no_option
 
             raise no_option(function, options)

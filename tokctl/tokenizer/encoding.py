@@ -157,40 +157,44 @@ def _spans(*, in_bytes: bool) -> Callable[[Encoding], list[Span]]:
     """Return a function that makes the column of offsets."""
 
     def make(encoding: Encoding) -> list[Span]:
-        parts = encoding._parts
-        if len(parts) == 1:
-            return _trimmed(parts[0], in_bytes)
-        return list(chain.from_iterable(_trimmed(part, in_bytes) for part in parts))
+        spans: list[Span] = []
+        for part in encoding._parts:
+            source, start, stop, *_, trims, shift = part
+            if trims:
+                first = len(spans)
+                own = _trimmed(part, encoding.tokens[first : first + stop - start], in_bytes)
+            else:
+                own = (source.byte_offsets if in_bytes else source.offsets)(start, stop)
+            if shift:
+                own = [(start + shift, end + shift) for start, end in own]
+            if len(encoding._parts) == 1:
+                return own
+            spans += own
+        return spans
 
     return make
 
 
-def _trimmed(part: Part, in_bytes: bool) -> list[Span]:
+def _trimmed(part: Part, tokens: list[str], in_bytes: bool) -> list[Span]:
     """Return the offsets of a part without the spaces of byte-level tokens; see `with_trim`."""
-    source, start, stop, _, _, _, trims, shift = part
-    if not trims:
-        spans = (source.byte_offsets if in_bytes else source.offsets)(start, stop)
-    else:
-        spans = byte_spans = source.offsets(start, stop)
-        tokens = source.tokens(start, stop)
-        if in_bytes:
-            byte_spans = source.byte_offsets(start, stop)
-        for prefix_space, begins, as_in_text in trims:
-            names = _spelled_as_in_text(part, tokens, as_in_text) if as_in_text else tokens
-            trimmed = _native.trim_offsets(spans, names, prefix_space, begins)
-            if byte_spans == spans:
-                byte_spans = trimmed
-            else:
-                surfaces = source.surfaces(start, stop)
-                rows = zip(surfaces, byte_spans, spans, trimmed, strict=True)
-                byte_spans = [
-                    _trim_bytes(surface, span, new[0] - old[0], old[1] - new[1])
-                    for surface, span, old, new in rows
-                ]
-            spans = trimmed
-        if in_bytes:
-            spans = byte_spans
-    return [(start + shift, end + shift) for start, end in spans] if shift else spans
+    source, start, stop, _, _, _, trims, _ = part
+    spans = byte_spans = source.offsets(start, stop)
+    if in_bytes:
+        byte_spans = source.byte_offsets(start, stop)
+    for prefix_space, begins, as_in_text in trims:
+        names = _spelled_as_in_text(part, tokens, as_in_text) if as_in_text else tokens
+        trimmed = _native.trim_offsets(spans, names, prefix_space, begins)
+        if not in_bytes or byte_spans == spans:
+            byte_spans = trimmed
+        else:
+            surfaces = source.surfaces(start, stop)
+            rows = zip(surfaces, byte_spans, spans, trimmed, strict=True)
+            byte_spans = [
+                _trim_bytes(surface, span, new[0] - old[0], old[1] - new[1])
+                for surface, span, old, new in rows
+            ]
+        spans = trimmed
+    return byte_spans
 
 
 def _spelled_as_in_text(part: Part, tokens: list[str], as_in_text: AsInText) -> list[str]:
