@@ -506,18 +506,11 @@ class TextTokens:
     def has_all_ids(self) -> bool: ...
     @property
     def text(self) -> str | bytes: ...
-    def ids(self, start: int, stop: int) -> list[int]:
-        """Return the ids of tokens `start` to `stop`."""
-    def tokens(self, start: int, stop: int) -> list[str]:
-        """Return the texts of tokens `start` to `stop`, by the tokenizer's `token_names`."""
-    def surfaces(self, start: int, stop: int) -> list[str]:
-        """Return the parts of the text that tokens `start` to `stop` cover."""
-    def offsets(self, start: int, stop: int) -> list[tuple[int, int]]:
-        """Return the offsets of tokens `start` to `stop`: characters for a str, else bytes."""
-    def byte_offsets(self, start: int, stop: int) -> list[tuple[int, int]]:
-        """Return the offsets of tokens `start` to `stop` in bytes."""
-    def word_ids(self, start: int, stop: int) -> list[int]:
-        """Return the pre-token number of each token from `start` to `stop`."""
+    def column(self, name: str, start: int, stop: int, /) -> list[Any]:
+        """Return a column of `tokctl.Encoding` for tokens `start` to `stop`.
+
+        The texts in `tokens` are made by the tokenizer's `token_names`.
+        """
 
 def trim_offsets(
     offsets: list[tuple[int, int]], tokens: list[str], prefix_space: bool, begins: bool

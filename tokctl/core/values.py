@@ -70,7 +70,7 @@ def suggesting(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def called(*args: P.args, **options: P.kwargs) -> T:
-        if not known.issuperset(options):
+        if options and not known.issuperset(options):
             from tokctl.core.foreign_names import names_of, no_option, spoken
 
             raise no_option(spoken(function), names_of(function), options)

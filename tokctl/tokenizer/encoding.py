@@ -37,29 +37,17 @@ Trim = tuple[bool, bool, AsInText]
 
 
 class Source(Protocol):
-    """Tokens from which encodings are made; each method returns a column for a range of them."""
+    """Tokens from which encodings are made."""
 
     @property
     def has_all_ids(self) -> bool:
         """Return whether every token has an id."""
 
-    def ids(self, start: int, stop: int, /) -> list[int]:
-        """Return the ids; `NO_ID` for a token without one."""
+    def column(self, name: str, start: int, stop: int, /) -> list[Any]:
+        """Return the column `name` of `Encoding` for tokens `start` to `stop`.
 
-    def tokens(self, start: int, stop: int, /) -> list[str]:
-        """Return the texts of the tokens."""
-
-    def surfaces(self, start: int, stop: int, /) -> list[str]:
-        """Return the parts of the text that the tokens cover."""
-
-    def word_ids(self, start: int, stop: int, /) -> list[int] | list[int | None]:
-        """Return the pre-token numbers; None for a token without one."""
-
-    def offsets(self, start: int, stop: int, /) -> list[Span]:
-        """Return the offsets in the unit of the text."""
-
-    def byte_offsets(self, start: int, stop: int, /) -> list[Span]:
-        """Return the offsets in bytes."""
+        The columns are `raw_ids`, `tokens`, `surfaces`, `offsets`, `byte_offsets` and `word_ids`.
+        """
 
 
 #: Source, start and stop of the tokens; type id, special mask and attention mask; trimmings of the
@@ -67,45 +55,16 @@ class Source(Protocol):
 Part = tuple[Source, int, int, int, int, int, tuple[Trim, ...], int]
 
 
-@dataclass(frozen=True, slots=True)
 class GivenTokens:
     """A source of tokens with given columns."""
 
-    all_ids: list[int]
-    all_tokens: list[str]
-    all_surfaces: list[str]
-    all_offsets: list[Span]
-    all_word_ids: Sequence[int | None]
-    all_byte_offsets: list[Span]
+    def __init__(self, **columns: Sequence[Any]) -> None:
+        self._columns = columns
+        self.has_all_ids = NO_ID not in columns["raw_ids"]
 
-    @property
-    def has_all_ids(self) -> bool:
-        """Return whether every token has an id."""
-        return NO_ID not in self.all_ids
-
-    def ids(self, start: int, stop: int, /) -> list[int]:
-        """Return the ids of tokens `start` to `stop`."""
-        return self.all_ids[start:stop]
-
-    def tokens(self, start: int, stop: int, /) -> list[str]:
-        """Return the texts of tokens `start` to `stop`."""
-        return self.all_tokens[start:stop]
-
-    def surfaces(self, start: int, stop: int, /) -> list[str]:
-        """Return the parts of the text that tokens `start` to `stop` cover."""
-        return self.all_surfaces[start:stop]
-
-    def word_ids(self, start: int, stop: int, /) -> list[int | None]:
-        """Return the pre-token numbers of tokens `start` to `stop`."""
-        return list(self.all_word_ids[start:stop])
-
-    def offsets(self, start: int, stop: int, /) -> list[Span]:
-        """Return the offsets of tokens `start` to `stop`."""
-        return self.all_offsets[start:stop]
-
-    def byte_offsets(self, start: int, stop: int, /) -> list[Span]:
-        """Return the offsets of tokens `start` to `stop` in bytes."""
-        return self.all_byte_offsets[start:stop]
+    def column(self, name: str, start: int, stop: int, /) -> list[Any]:
+        """Return the column `name` for tokens `start` to `stop`."""
+        return list(self._columns[name][start:stop])
 
 
 # -- columns, made of the parts -----------------------------------------------------------------
@@ -130,14 +89,14 @@ class Deferred(Generic[T]):
 
 
 def _from_sources(name: str) -> Callable[[Encoding], list[Any]]:
-    """Return a function that makes a column with a method of the sources."""
+    """Return a function that makes a column of the sources' columns."""
 
     def make(encoding: Encoding) -> list[Any]:
         parts = encoding._parts
         if len(parts) == 1:
             source, start, stop = parts[0][:3]
-            return getattr(source, name)(start, stop)  # type: ignore[no-any-return]
-        columns = (getattr(part[0], name)(part[1], part[2]) for part in parts)
+            return source.column(name, start, stop)
+        columns = (part[0].column(name, part[1], part[2]) for part in parts)
         return list(chain.from_iterable(columns))
 
     return make
@@ -153,54 +112,59 @@ def _from_parts(index: int) -> Callable[[Encoding], list[int]]:
     return make
 
 
-def _spans(*, in_bytes: bool) -> Callable[[Encoding], list[Span]]:
-    """Return a function that makes the column of offsets."""
+def _spans(name: str) -> Callable[[Encoding], list[Span]]:
+    """Return a function that makes a column of offsets."""
 
     def make(encoding: Encoding) -> list[Span]:
-        parts = encoding._parts
-        if len(parts) == 1:
-            return _trimmed(parts[0], in_bytes)
-        return list(chain.from_iterable(_trimmed(part, in_bytes) for part in parts))
+        spans: list[Span] = []
+        for part in encoding._parts:
+            source, start, stop, *_, trims, shift = part
+            if trims:
+                tokens = encoding.tokens[len(spans) : len(spans) + stop - start]
+                own = _trimmed(part, tokens, name)
+            else:
+                own = source.column(name, start, stop)
+            if shift:
+                own = [(start + shift, end + shift) for start, end in own]
+            if len(encoding._parts) == 1:
+                return own
+            spans += own
+        return spans
 
     return make
 
 
-def _trimmed(part: Part, in_bytes: bool) -> list[Span]:
+def _trimmed(part: Part, tokens: list[str], name: str) -> list[Span]:
     """Return the offsets of a part without the spaces of byte-level tokens; see `with_trim`."""
-    source, start, stop, _, _, _, trims, shift = part
-    if not trims:
-        spans = (source.byte_offsets if in_bytes else source.offsets)(start, stop)
-    else:
-        spans = byte_spans = source.offsets(start, stop)
-        tokens = source.tokens(start, stop)
-        if in_bytes:
-            byte_spans = source.byte_offsets(start, stop)
-        for prefix_space, begins, as_in_text in trims:
-            names = _spelled_as_in_text(part, tokens, as_in_text) if as_in_text else tokens
-            trimmed = _native.trim_offsets(spans, names, prefix_space, begins)
-            if byte_spans == spans:
-                byte_spans = trimmed
-            else:
-                surfaces = source.surfaces(start, stop)
-                rows = zip(surfaces, byte_spans, spans, trimmed, strict=True)
-                byte_spans = [
-                    _trim_bytes(surface, span, new[0] - old[0], old[1] - new[1])
-                    for surface, span, old, new in rows
-                ]
-            spans = trimmed
-        if in_bytes:
-            spans = byte_spans
-    return [(start + shift, end + shift) for start, end in spans] if shift else spans
+    source, start, stop, _, _, _, trims, _ = part
+    spans = source.column("offsets", start, stop)
+    asked = source.column(name, start, stop) if name == "byte_offsets" else spans
+    for prefix_space, begins, as_in_text in trims:
+        names = _spelled_as_in_text(part, tokens, as_in_text) if as_in_text else tokens
+        trimmed = _native.trim_offsets(spans, names, prefix_space, begins)
+        if asked == spans:
+            asked = trimmed
+        else:
+            surfaces = source.column("surfaces", start, stop)
+            rows = zip(surfaces, asked, spans, trimmed, strict=True)
+            asked = [
+                _trim_bytes(surface, span, new[0] - old[0], old[1] - new[1])
+                for surface, span, old, new in rows
+            ]
+        spans = trimmed
+    return asked
 
 
 def _spelled_as_in_text(part: Part, tokens: list[str], as_in_text: AsInText) -> list[str]:
     source, start, stop = part[:3]
-    ids = source.ids(start, stop)
+    ids = source.column("raw_ids", start, stop)
     if as_in_text.keys().isdisjoint(ids):
         return tokens
     return [
         surface if id_ in as_in_text and as_in_text[id_] in (None, surface.strip()) else token
-        for id_, token, surface in zip(ids, tokens, source.surfaces(start, stop), strict=True)
+        for id_, token, surface in zip(
+            ids, tokens, source.column("surfaces", start, stop), strict=True
+        )
     ]
 
 
@@ -262,12 +226,12 @@ class Encoding(Answering):
         overflowing: the tokens that truncation cut off, as windows; each is an encoding.
     """
 
-    raw_ids: Deferred[int] = Deferred(_from_sources("ids"))
+    raw_ids: Deferred[int] = Deferred(_from_sources("raw_ids"))
     tokens: Deferred[str] = Deferred(_from_sources("tokens"))
     surfaces: Deferred[str] = Deferred(_from_sources("surfaces"))
-    offsets: Deferred[Span] = Deferred(_spans(in_bytes=False))
+    offsets: Deferred[Span] = Deferred(_spans("offsets"))
     word_ids: Deferred[int | None] = Deferred(_from_sources("word_ids"))
-    byte_offsets: Deferred[Span] = Deferred(_spans(in_bytes=True))
+    byte_offsets: Deferred[Span] = Deferred(_spans("byte_offsets"))
     type_ids: Deferred[int] = Deferred(_from_parts(3))
     special_mask: Deferred[int] = Deferred(_from_parts(4))
     attention_mask: Deferred[int] = Deferred(_from_parts(5))
@@ -300,8 +264,14 @@ class Encoding(Answering):
         overflowing: Windows = (),
     ) -> None:
         """Create an encoding; None stands for the column of a single text with nothing around."""
-        in_bytes = offsets if byte_offsets is None else byte_offsets
-        source = GivenTokens(raw_ids, tokens, surfaces, offsets, word_ids, in_bytes)
+        source = GivenTokens(
+            raw_ids=raw_ids,
+            tokens=tokens,
+            surfaces=surfaces,
+            offsets=offsets,
+            word_ids=word_ids,
+            byte_offsets=offsets if byte_offsets is None else byte_offsets,
+        )
         size = len(raw_ids)
         masks = zip(
             type_ids or repeat(0, size), special_mask or repeat(0, size),
@@ -463,15 +433,17 @@ def added_encoding(
 ) -> Encoding:
     """Return an encoding of added tokens, which cover no text and belong to none."""
     size = len(tokens)
-    blank: list[Span] = [(0, 0)] * size
-    source = GivenTokens(list(ids), list(tokens), [""] * size, blank, [None] * size, blank)
-    parts: list[Part] = [
-        (source, place, place + 1, type_id, 1, attention, (), 0)
-        for place, type_id in enumerate(type_ids)
-    ]
-    if len(set(type_ids)) == 1:
-        parts = [(source, 0, size, type_ids[0], 1, attention, (), 0)]
-    return of_parts(tuple(parts), size, {})
+    return Encoding(
+        list(ids),
+        list(tokens),
+        [""] * size,
+        [(0, 0)] * size,
+        [None] * size,
+        type_ids=list(type_ids),
+        special_mask=[1] * size,
+        attention_mask=[attention] * size,
+        sequence_ids=[None] * size,
+    )
 
 
 def _restore(columns: list[Any], ranges: dict[int, Span] | None) -> Encoding:
@@ -808,12 +780,13 @@ def token_names(
         start: index of the first token.
         stop: index after the last token.
     """
-    ids = tokens.ids(start, stop)
+    ids = tokens.column("raw_ids", start, stop)
     if NO_ID not in ids:
         return [names[id_] for id_ in ids]
-    words = tokens.word_ids(0, len(tokens))
+    words = tokens.column("word_ids", 0, len(tokens))
     spelled = []
-    for index, (id_, surface) in enumerate(zip(ids, tokens.surfaces(start, stop), strict=True)):
+    surfaces = tokens.column("surfaces", start, stop)
+    for index, (id_, surface) in enumerate(zip(ids, surfaces, strict=True)):
         if id_ != NO_ID:
             spelled.append(names[id_])
             continue

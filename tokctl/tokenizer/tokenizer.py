@@ -1171,7 +1171,7 @@ class Tokenizer(Answering):
         """Return the texts of tokens `start` to `stop`; the native encoder calls this method."""
         if self.must_have_ids:
             return token_names(self.tokens, self.recipe.marker, tokens, start, stop)
-        return list(map(self.tokens.__getitem__, tokens.ids(start, stop)))
+        return list(map(self.tokens.__getitem__, tokens.column("raw_ids", start, stop)))
 
     def _encoder_with(self, allowed: Iterable[str]) -> _native.Encoder:
         """Return the encoder for texts that may spell the given special tokens.

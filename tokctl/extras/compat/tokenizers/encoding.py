@@ -109,7 +109,7 @@ class Encoding:
     @property
     def tokens(self) -> list[str]:
         """Return the texts of the tokens, as the model spells them."""
-        return edit.fresh_column(self._tokens, "tokens")
+        return self._tokens.tokens.copy()  # kept, because trimming the offsets needs the tokens
 
     @property
     def offsets(self) -> list[Span]:

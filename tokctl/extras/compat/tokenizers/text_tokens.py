@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import tokctl
 from tokctl import _native
 from tokctl.core.errors import CoreError
 from tokctl.model import encoders
-from tokctl.tokenizer.encoding import Source, Span, native_error
+from tokctl.tokenizer.encoding import native_error
 
 
 class Engine:
@@ -66,7 +66,7 @@ class Engine:
 
     def token_names(self, tokens: _native.TextTokens, start: int, stop: int) -> list[str]:
         """Return the names of tokens `start` to `stop`; the native encoder calls this method."""
-        ids = tokens.ids(start, stop)
+        ids = tokens.column("raw_ids", start, stop)
         if self._renamed.isdisjoint(ids):
             return list(map(self._tokens.__getitem__, ids))
         named = self._named
@@ -79,12 +79,12 @@ class Engine:
 
         Added tokens are named by their matched text, and unknown spans of Unigram by their text.
         """
-        ids = tokens.ids(0, len(tokens))
+        ids = tokens.column("raw_ids", 0, len(tokens))
         names = list(map(self._tokens.__getitem__, ids))
         assert isinstance(tokens.text, str)
         normalized, ranges, _, added = self.encoder.pre_tokens(tokens.text.encode(), self.matcher)
         unknown: dict[int, list[str]] = {}
-        words = tokens.word_ids(0, len(tokens))
+        words = tokens.column("word_ids", 0, len(tokens))
         for place, (id_, word) in enumerate(zip(ids, words, strict=True)):
             if id_ not in self._renamed:
                 continue
@@ -106,7 +106,7 @@ class Engine:
 
 
 @dataclass(frozen=True, slots=True)
-class WordTokens(Source):
+class WordTokens:
     """The tokens of a word of a pre-tokenized text; all have the word's number."""
 
     source: _native.TextTokens
@@ -114,53 +114,24 @@ class WordTokens(Source):
 
     has_all_ids = True
 
-    def ids(self, start: int, stop: int, /) -> list[int]:
-        """Return the ids of tokens `start` to `stop`."""
-        return self.source.ids(start, stop)
-
-    def tokens(self, start: int, stop: int, /) -> list[str]:
-        """Return the names of tokens `start` to `stop`."""
-        return self.source.tokens(start, stop)
-
-    def surfaces(self, start: int, stop: int, /) -> list[str]:
-        """Return the parts of the word that tokens `start` to `stop` cover."""
-        return self.source.surfaces(start, stop)
-
-    def offsets(self, start: int, stop: int, /) -> list[Span]:
-        """Return the offsets of tokens `start` to `stop` in the word, in characters."""
-        return self.source.offsets(start, stop)
-
-    def byte_offsets(self, start: int, stop: int, /) -> list[Span]:
-        """Return the offsets of tokens `start` to `stop` in the word, in bytes."""
-        return self.source.byte_offsets(start, stop)
-
-    def word_ids(self, start: int, stop: int, /) -> list[int]:
-        """Return the word's number for each of tokens `start` to `stop`."""
-        return [self.number] * (stop - start)
+    def column(self, name: str, start: int, stop: int, /) -> list[Any]:
+        """Return the column `name` of an encoding for tokens `start` to `stop`."""
+        if name == "word_ids":
+            return [self.number] * (stop - start)
+        return self.source.column(name, start, stop)
 
 
 @dataclass(frozen=True, slots=True)
-class BareTokens(Source):
-    """The ids of a text without other columns, for `encode_batch_fast`."""
+class BareTokens:
+    """The ids of a text with empty other columns, for `encode_batch_fast`."""
 
     source: _native.TextTokens
 
     has_all_ids = True
 
-    def ids(self, start: int, stop: int, /) -> list[int]:
-        """Return the ids of tokens `start` to `stop`."""
-        return self.source.ids(start, stop)
-
-    def tokens(self, start: int, stop: int, /) -> list[str]:
-        """Return an empty text for each of tokens `start` to `stop`."""
-        return [""] * (stop - start)
-
-    def offsets(self, start: int, stop: int, /) -> list[Span]:
-        """Return `(0, 0)` for each of tokens `start` to `stop`."""
-        return [(0, 0)] * (stop - start)
-
-    def word_ids(self, start: int, stop: int, /) -> list[int | None]:
-        """Return None for each of tokens `start` to `stop`."""
-        return [None] * (stop - start)
-
-    surfaces, byte_offsets = tokens, offsets
+    def column(self, name: str, start: int, stop: int, /) -> list[Any]:
+        """Return the column `name` of an encoding for tokens `start` to `stop`."""
+        if name == "raw_ids":
+            return self.source.column(name, start, stop)
+        empty = {"tokens": "", "surfaces": "", "word_ids": None}.get(name, (0, 0))
+        return [empty] * (stop - start)

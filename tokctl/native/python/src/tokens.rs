@@ -12,7 +12,7 @@ use tokctl_core::model::NO_ID;
 
 use crate::encoder::{Encoder, Matchers};
 use crate::errors::{detached, invalid};
-use crate::ids::PausedGc;
+use crate::ids::{IntCache, PausedGc};
 use crate::texts::Text;
 
 /// The tokens of a text, in order.
@@ -52,73 +52,48 @@ impl TextTokens {
         !self.all_ids().contains(&NO_ID)
     }
 
-    /// Return the ids of the tokens `start..stop`.
-    fn ids<'py>(&self, py: Python<'py>, start: usize, stop: usize) -> PyResult<Bound<'py, PyList>> {
-        let ids = part(self.all_ids(), start, stop)?;
-        self.encoder.get().ints.list(py, ids)
-    }
-
-    /// Return the texts of the tokens `start..stop`, which the tokenizer's `token_names` makes.
-    fn tokens<'py>(
+    /// Return a column of `tokctl.Encoding` for the tokens `start..stop`.
+    ///
+    /// `offsets` are in characters of a `str`, in bytes of `bytes`. The texts in `tokens` are made
+    /// by the tokenizer's `token_names`.
+    fn column<'py>(
         slf: &Bound<'py, Self>,
+        name: &str,
         start: usize,
         stop: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let tokenizer = slf.get().tokenizer.bind(slf.py());
-        tokenizer.call_method1("token_names", (slf, start, stop))
-    }
-
-    /// Return the parts of the text that the tokens `start..stop` cover.
-    fn surfaces<'py>(
-        &self,
-        py: Python<'py>,
-        start: usize,
-        stop: usize,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let spans = self.spans(py)?;
-        let text = spans.text.as_ref();
-        let surfaces = part(&spans.tokens, start, stop)?
-            .iter()
-            .map(|token| String::from_utf8_lossy(&text[token.start..token.end]));
-        PyList::new(py, surfaces)
-    }
-
-    /// Return (start, end) of the tokens `start..stop`, in characters of a `str`, in bytes of
-    /// `bytes`.
-    fn offsets<'py>(
-        &self,
-        py: Python<'py>,
-        start: usize,
-        stop: usize,
-    ) -> PyResult<Bound<'py, PyList>> {
-        match &self.spans(py)?.characters {
-            Some(offsets) => self.pairs(py, part(offsets, start, stop)?.iter().copied()),
-            None => self.byte_offsets(py, start, stop),
-        }
-    }
-
-    /// Return (start, end) in bytes of the tokens `start..stop`.
-    fn byte_offsets<'py>(
-        &self,
-        py: Python<'py>,
-        start: usize,
-        stop: usize,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let tokens = part(&self.spans(py)?.tokens, start, stop)?;
-        self.pairs(py, tokens.iter().map(|token| (token.start, token.end)))
-    }
-
-    /// Return the pre-token number of each of the tokens `start..stop`.
-    fn word_ids<'py>(
-        &self,
-        py: Python<'py>,
-        start: usize,
-        stop: usize,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let tokens = part(&self.spans(py)?.tokens, start, stop)?;
-        self.encoder.get().ints.with_ints(|ints| {
-            PyList::new(py, tokens.iter().map(|token| ints.get(py, token.pre_token)))
-        })
+        let (this, py) = (slf.get(), slf.py());
+        let ints = &this.encoder.get().ints;
+        let column = match name {
+            "raw_ids" => ints.list(py, part(this.all_ids(), start, stop)?)?,
+            "tokens" => {
+                let tokenizer = this.tokenizer.bind(py);
+                return tokenizer.call_method1("token_names", (slf, start, stop));
+            }
+            _ => {
+                let spans = this.spans(py)?;
+                let tokens = part(&spans.tokens, start, stop)?;
+                let in_bytes = tokens.iter().map(|token| (token.start, token.end));
+                match (name, &spans.characters) {
+                    ("surfaces", _) => {
+                        let text = spans.text.as_ref();
+                        PyList::new(
+                            py,
+                            in_bytes.map(|(a, b)| String::from_utf8_lossy(&text[a..b])),
+                        )?
+                    }
+                    ("offsets", Some(offsets)) => {
+                        pairs(py, ints, part(offsets, start, stop)?.iter().copied())?
+                    }
+                    ("offsets" | "byte_offsets", _) => pairs(py, ints, in_bytes)?,
+                    ("word_ids", _) => ints.with_ints(|ints| {
+                        PyList::new(py, tokens.iter().map(|token| ints.get(py, token.pre_token)))
+                    })?,
+                    _ => return Err(invalid(format!("there is no column {name}"))),
+                }
+            }
+        };
+        Ok(column.into_any())
     }
 
     /// The text as it was given.
@@ -159,28 +134,28 @@ impl TextTokens {
             characters,
         }))
     }
+}
 
-    fn pairs<'py>(
-        &self,
-        py: Python<'py>,
-        offsets: impl ExactSizeIterator<Item = (usize, usize)>,
-    ) -> PyResult<Bound<'py, PyList>> {
-        // Only tuples of ints are created: collecting garbage would be wasted work.
-        let _paused = PausedGc::new(py);
-        self.encoder.get().ints.with_ints(|ints| {
-            let mut pairs = Vec::with_capacity(offsets.len());
-            for (start, end) in offsets {
-                let pair = PyTuple::new(py, [ints.get(py, start), ints.get(py, end)])?;
-                // SAFETY: the object is a tuple, which the collector tracks. No cycle goes through
-                // ints, so the collector has nothing to do with it. Python itself untracks such
-                // tuples when the collector first visits them, and on deallocation it checks
-                // whether they are tracked.
-                unsafe { ffi::PyObject_GC_UnTrack(pair.as_ptr().cast()) };
-                pairs.push(pair);
-            }
-            PyList::new(py, pairs)
-        })
-    }
+fn pairs<'py>(
+    py: Python<'py>,
+    ints: &IntCache,
+    offsets: impl ExactSizeIterator<Item = (usize, usize)>,
+) -> PyResult<Bound<'py, PyList>> {
+    // Only tuples of ints are created: collecting garbage would be wasted work.
+    let _paused = PausedGc::new(py);
+    ints.with_ints(|ints| {
+        let mut pairs = Vec::with_capacity(offsets.len());
+        for (start, end) in offsets {
+            let pair = PyTuple::new(py, [ints.get(py, start), ints.get(py, end)])?;
+            // SAFETY: the object is a tuple, which the collector tracks. No cycle goes through
+            // ints, so the collector has nothing to do with it. Python itself untracks such tuples
+            // when the collector first visits them, and on deallocation it checks whether they are
+            // tracked.
+            unsafe { ffi::PyObject_GC_UnTrack(pair.as_ptr().cast()) };
+            pairs.push(pair);
+        }
+        PyList::new(py, pairs)
+    })
 }
 
 fn part<T>(column: &[T], start: usize, stop: usize) -> PyResult<&[T]> {
