@@ -188,7 +188,7 @@ def test_the_cache_of_tiktoken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(folder))
     assert tiktoken.cached() == {}
     known = tiktoken.ENCODINGS["gpt2"]
-    monkeypatch.setitem(tiktoken.KNOWN, hashlib.sha256(b"ranks").hexdigest(), known)
+    monkeypatch.setitem(tiktoken.PUBLISHED, hashlib.sha256(b"ranks").hexdigest(), known)
     for name in ("a" * 40, "b" * 39, "not-a-digest"):
         (folder / name).write_bytes(b"ranks")
     (folder / ("c" * 40)).write_bytes(b"another")

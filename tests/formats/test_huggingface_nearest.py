@@ -144,7 +144,7 @@ def test_bytes_without_an_unknown_token() -> None:
     assert Tokenizer(model).encode_ids("z")
     with pytest.raises(Exception, match="`unk_id` is missing"):
         written(model).encode("z")
-    assert formats.obstacle(model)
+    assert formats.why_not_loadable(model)
 
 
 def test_a_special_token_that_a_merge_makes_stays_in_the_vocabulary() -> None:

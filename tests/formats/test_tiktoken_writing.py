@@ -182,7 +182,7 @@ def test_what_is_lost() -> None:
     ]
     special = ("<|endoftext|>", "<|end", "<|endo")
     assert losing(special_tokens=special) == [
-        "which of two special tokens is found where one begins as the other (<|end)"
+        "which of two special tokens is found where one begins like the other (<|end)"
     ]
 
 

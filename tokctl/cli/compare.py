@@ -429,7 +429,7 @@ def _told_apart(models: list[str], paths: list[str], form: str) -> tuple[list[st
     """
     from tokctl import formats
 
-    found = [path for path in paths if form == "auto" and formats.recognized(path)]
+    found = [path for path in paths if form == "auto" and formats.format_of(path)]
     if found and models:
         both = " ".join(f"-m {path}" for path in [*models, *found])
         raise BadOption(

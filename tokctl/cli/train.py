@@ -188,7 +188,7 @@ def _report(
         output.show_steps,
         replaced=path if replaced else None,
     )
-    if why := formats.obstacle(tokenizer.model):
+    if why := formats.why_not_loadable(tokenizer.model):
         world.say(f"note: Hugging Face refuses this file: {printable(why)}")
     if output.json:
         from tokctl.core import orjson

@@ -45,17 +45,15 @@ _RWKV_LINES = re.compile(rb"""(?:[0-9]+ b?(?:'[^\n]*'|"[^\n]*") [0-9]+\r?\n)+"""
 _FASTBPE_LINES = re.compile(rb"(?:[^ \n]+ [^ \n]+ [0-9]+\r?\n)+")
 
 
-def named(source: ModelInput) -> TokctlError | None:
+def unread_format_error(source: ModelInput) -> TokctlError | None:
     """Return the error for a file in a known format that tokctl can't read, or None."""
-    found = _of_json(source.document) if source.is_json else _of_text(source.head)
-    if found is None:
+    form = _detect_json(source.document) if source.is_json else _detect_text(source.head)
+    if form is None:
         return None
-    return BadModel(
-        f"{source.name} {found.what}", found.hint.format(name=source.name), "not-a-model"
-    )
+    return BadModel(f"{source.name} {form.what}", form.hint.format(name=source.name), "not-a-model")
 
 
-def _of_text(head: bytes) -> UnreadFormat | None:
+def _detect_text(head: bytes) -> UnreadFormat | None:
     lines = head[: head.rfind(b"\n") + 1]
     if _RWKV_LINES.fullmatch(lines):
         return _RWKV
@@ -64,7 +62,7 @@ def _of_text(head: bytes) -> UnreadFormat | None:
     return None
 
 
-def _of_json(document: Any) -> UnreadFormat | None:
+def _detect_json(document: Any) -> UnreadFormat | None:
     if not isinstance(document, dict):
         return None
     config = document.get("config")

@@ -34,7 +34,7 @@ from tokctl.core.values import ShortRepr, brief, suggesting
 from tokctl.extras.adapt import residues as residue
 from tokctl.formats import merging
 from tokctl.formats.contract import UnsupportedByFormat
-from tokctl.formats.holes import MOST_HOLES, filler
+from tokctl.formats.holes import MOST_HOLES, filler_text
 from tokctl.model import Model, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.tokenizer import Tokenizer
@@ -382,7 +382,7 @@ def _uses(tokenizer: Tokenizer, sources: Sequence[Source], errors: str) -> Count
 def _pairs(model: Model) -> Sequence[Sequence[int]]:
     """Return the pair that each token is made of; all merges if the pairs are unknown."""
     try:
-        return merging.pairs(model) if model.merges or model.recipe.has_ranks else []
+        return merging.token_merges(model) if model.merges or model.recipe.has_ranks else []
     except UnsupportedByFormat:
         return model.merges
 
@@ -393,7 +393,7 @@ def _pairs(model: Model) -> Sequence[Sequence[int]]:
 def _extensible(model: Model) -> Model:
     """Return the model, with merges instead of ranks; raise TokctlError if it can't be trained."""
     try:
-        model = merging.by_merges(model)
+        model = merging.with_merges(model)
     except UnsupportedByFormat as reason:
         raise Unsupported(
             f"new tokens can't be learned: {reason}",
@@ -442,7 +442,7 @@ def _extended(
     )
     if before.recipe.has_ranks:
         try:
-            return merging.by_ranks(found, scored=bool(before.scores))
+            return merging.with_ranks(found, scored=bool(before.scores))
         except UnsupportedByFormat:
             pass  # ranks can't express it: it keeps its merges
     return found
@@ -474,7 +474,9 @@ def _splitting_words(model: Model) -> Recipe:
 
 def _fillers(model: Model) -> set[int]:
     """Return the ids of the special tokens that fill holes."""
-    return {token.id for token in model.added if token.special and token.text == filler(token.id)}
+    return {
+        token.id for token in model.added if token.special and token.text == filler_text(token.id)
+    }
 
 
 def _learned_again(before: Model, model: Model, kept: Sequence[int]) -> dict[int, int]:
@@ -519,7 +521,7 @@ def _with_holes(model: Model, new: Sequence[int]) -> tuple[Model, set[int]]:
         )
     if list(new) == list(range(total)):
         return model, set()
-    model = resizing.with_special_tokens(model, [filler(id_) for id_ in holes])
+    model = resizing.with_special_tokens(model, [filler_text(id_) for id_ in holes])
     if model.training:  # the stages ended at ids that have other tokens now
         model = replace(model, training=replace(model.training, stage_ends=()))
     return resizing.renumber(model, dict(enumerate([*new, *holes]))), set(holes)

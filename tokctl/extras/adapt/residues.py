@@ -129,7 +129,7 @@ def with_merges(model: Model) -> Model:
             "conflict",
         )
     try:
-        return merging.by_merges(model)
+        return merging.with_merges(model)
     except UnsupportedByFormat as reason:
         raise _untold(reason) from None
 
@@ -141,9 +141,9 @@ def _untold(reason: object) -> TokctlError:
     )
 
 
-def _pairs(model: Model) -> list[merging.Triple]:
+def _pairs(model: Model) -> list[merging.MergeTriple]:
     try:
-        return merging.pairs(model)
+        return merging.token_merges(model)
     except UnsupportedByFormat as reason:
         raise _untold(reason) from None
 

@@ -17,7 +17,7 @@ from tokctl.core.errors import BadInput, BadModel, BadOption
 from tokctl.core.files import note_read
 from tokctl.core.values import brief
 from tokctl.formats.huggingface.folder import TEMPLATE, TEMPLATES, roles_of
-from tokctl.formats.registry import CONFIG
+from tokctl.formats.registry import TOKENIZER_CONFIG
 
 if TYPE_CHECKING:
     from tokctl.extras.chat.sandbox import JinjaTemplate, Rendering
@@ -350,7 +350,7 @@ def _files(tokenizer: Tokenizer, path: str | Path | None) -> dict[str, str]:
     if _templates(texts) or beside is None or not beside.is_file():
         return texts
     found = dict(texts)
-    for name in (CONFIG, TEMPLATE):
+    for name in (TOKENIZER_CONFIG, TEMPLATE):
         file = beside.parent / name
         note_read(file)
         try:
@@ -368,10 +368,10 @@ def _files(tokenizer: Tokenizer, path: str | Path | None) -> dict[str, str]:
 
 def _config(texts: Mapping[str, str]) -> dict[str, Any]:
     try:
-        found = json.loads(texts.get(CONFIG, "{}"))
+        found = json.loads(texts.get(TOKENIZER_CONFIG, "{}"))
     except (ValueError, RecursionError) as error:
         raise BadModel(
-            f"{CONFIG} is not valid JSON: {error}",
+            f"{TOKENIZER_CONFIG} is not valid JSON: {error}",
             "give a template with --chat-template FILE",
             "damaged-model",
         ) from None
@@ -412,7 +412,7 @@ _NAMES = {f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "cls",
 def _roles(tokenizer: Tokenizer, texts: Mapping[str, str]) -> dict[str, str]:
     """Return the special tokens by role, like `special_tokens_map` of transformers."""
     found = roles_of(tokenizer.model)
-    if CONFIG in texts and CONFIG not in tokenizer.model.companions:
+    if TOKENIZER_CONFIG in texts and TOKENIZER_CONFIG not in tokenizer.model.companions:
         # The roles in the file next to the model replace those guessed from the tokens' spellings.
         for name, value in _config(texts).items():
             said = value.get("content") if isinstance(value, dict) else value

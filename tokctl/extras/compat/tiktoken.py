@@ -85,7 +85,9 @@ class Encoding:
         inner = _inner_ids(mergeable_ranks, special_tokens)
         try:
             facts = rank_files.TiktokenEncoding(name, pre_tokenizers_of(pat_str), inner)
-            model = rank_files.fill(_native.RankFile.of(list(mergeable_ranks.items())), facts)
+            model = rank_files.build_model(
+                _native.RankFile.of(list(mergeable_ranks.items())), facts
+            )
         except UnsupportedByFormat as reason:
             raise Unsupported(
                 f"tokctl can't split a text as the pattern of {name!r} does: {reason}",
