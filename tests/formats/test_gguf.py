@@ -321,7 +321,7 @@ REFUSED = {
     "whatever": ({"model": "whatever"}, "whatever"),
     "sarvam": (changed("gpt-2", pre="sarvam-moe"), "merges characters"),
     "kimi": (changed("gpt-2", pre="kimi-k2"), "without merges"),
-    "a token twice": (with_tokens("llama", ("a", 1)), "'a' is there twice"),
+    "a token twice": (with_tokens("llama", ("a", 1)), "'a' occurs twice"),
     "merging ordinary text": (with_tokens("llama", ("aab", 3)), "its control token 'aab'"),
     "one character": (with_tokens("llama", ("q", 3)), "its control token 'q'"),
     "overlap": (with_tokens("llama", ("p>abc", 4)), "overlap"),

@@ -107,7 +107,7 @@ def test_it_is_named_and_the_nearest_is_written(case: str) -> None:
 def test_what_is_lost_of_no_text_is_minor() -> None:
     model = replace(filled(RECIPES["gpt2"]), companions={"notes.txt": "x"})
     assert formats.losses(model, "huggingface") == [
-        ("what is known of its training", True),
+        ("the record of its training", True),
         ("the files that came with it (notes.txt)", True),
     ]
     bare = replace(

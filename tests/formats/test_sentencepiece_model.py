@@ -267,7 +267,7 @@ def test_many_pieces_are_read_in_linear_time() -> None:
         model = formats.parse(with_pieces(data, symbols, USER_DEFINED, changed_rules), "x")
         assert len(model.added) > 6000
     twice = [f"p{number}" for number in range(40_000)]
-    with pytest.raises(TokctlError, match="the piece 'p39999' is there twice"):
+    with pytest.raises(TokctlError, match="the piece 'p39999' occurs twice"):
         formats.parse(with_pieces(data, [*twice, "p39999"], NORMAL), "x")
 
 

@@ -193,7 +193,7 @@ def test_tokens_that_nothing_makes_are_noted() -> None:
     one = model(tokens, "bpe", "merges", merges=[Merge(2, 3, 4, 0, 0, 0)])
     notes = [loss for loss in formats.losses(one, "sentencepiece") if "control" in loss.what]
     assert [(loss.what, loss.minor) for loss in notes] == [
-        ("tokens that no text becomes, but as control pieces ('ba')", True)
+        ("tokens that no text is split into, except as control pieces ('ba')", True)
     ]
     ours, theirs = both(one)
     for text in ("ab", "ba", "abab", "baba"):

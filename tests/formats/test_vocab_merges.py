@@ -218,7 +218,7 @@ def test_the_order_of_merges_and_the_lines(tmp_path: Path) -> None:
     ("vocab", "merges", "message"),
     [
         ({"a": 0, "b": 1, "ab": 2}, "a b\n", "so nothing says how a text is split"),
-        (BYTES, "a b\n", "merge 1 names 'ab', which is no token"),
+        (BYTES, "a b\n", "merge 1 names 'ab', which is not a token"),
         (BYTES, "a b c\n", "merge 1 is not a pair"),
         (BYTES, "a\n", "merge 1 is not a pair"),
         (BYTES, "\n", "merge 1 is not a pair"),

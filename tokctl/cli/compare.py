@@ -374,7 +374,7 @@ def _embeddings(values: Sequence[str], models: Sequence[str]) -> dict[str, str]:
         if name not in models:
             raise BadOption(
                 f"--embeddings: no model of this comparison is called {name!r}",
-                f"its models are: {', '.join(models)}",
+                f"choose one of: {', '.join(models)}",
                 "unknown-name",
             )
         if name in files:

@@ -429,7 +429,7 @@ def check_save_counts(
         streams.check_output(world, save_counts)
     if weigh([text.name for text in texts], chosen.weights)[1] != 1:
         raise BadOption(
-            "weights with decimals make counts that are no whole numbers, which a file of "
+            "weights with decimals make counts that are not whole numbers, which a file of "
             "counts can't hold",
             "give whole weights, or leave --save-counts out",
             "conflict",

@@ -193,7 +193,7 @@ def _check_hints(source: ModelInput, form: Format) -> None:
         if value is not None and name not in form.hints:
             setting = "how text is split" if name == "pattern" else "its special tokens"
             raise BadOption(
-                f"{source.name} ({form.title}) says itself {setting}",
+                f"{source.name} ({form.title}) already says {setting}",
                 f"leave the {'pattern' if name == 'pattern' else 'special tokens'} out",
                 "conflict",
             )
@@ -248,7 +248,7 @@ def losses(model: Model, format_name: str) -> list[LostFeature]:
 
     Example:
         >>> [loss.what for loss in losses(load("book.json"), "tiktoken")]
-        ['what is known of its training']
+        ['the record of its training']
     """
     with gc_paused():
         found: list[LostFeature] = _writer(format_name, model).losses(model)
@@ -280,9 +280,7 @@ def write(model: Model, format_name: str) -> Files:
 def _writer(name: str, model: Model) -> Any:
     form = format_named(name)
     if model.recipe.removal == "residue" and name != "tokctl":
-        raise UnsupportedByFormat(
-            "residues were taken away, and it has nothing that takes these apart and merges again"
-        )
+        raise UnsupportedByFormat("residues were removed, and it can't split these again")
     if not form.writes:
         raise Unsupported(
             f"tokctl reads {form.title}, and does not write it",

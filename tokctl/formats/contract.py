@@ -69,7 +69,7 @@ def training_lost(model: Model, *training_data: object) -> list[LostFeature]:
     """Return the loss of the training record, or of `training_data` if one of them is true."""
     if model.training is None and not any(training_data):
         return []
-    return [LostFeature("what is known of its training", minor=True)]
+    return [LostFeature("the record of its training", minor=True)]
 
 
 def lengths_lost(model: Model) -> list[LostFeature]:
@@ -95,7 +95,7 @@ def invalid_bytes_lost(decoders: tuple[Part, ...], invalid: str) -> list[LostFea
     """
     if with_invalid_bytes(decoders, invalid) == decoders:
         return []
-    return [LostFeature("what ids become whose bytes are no UTF-8", minor=True)]
+    return [LostFeature("how ids are decoded whose bytes are not UTF-8", minor=True)]
 
 
 class LoadOptions(NamedTuple):

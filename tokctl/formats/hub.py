@@ -78,7 +78,7 @@ def parse_repository(name: str) -> Repository:
     match = _NAME.fullmatch(name)
     if not match:
         raise BadOption(
-            f"{name!r} names no repository",
+            f"{name!r} is not the name of a repository",
             "spell it hf:ORG/NAME or hf:ORG/NAME@REVISION",
             "bad-value",
         )

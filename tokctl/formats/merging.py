@@ -51,9 +51,9 @@ def token_merges(model: Model) -> list[MergeTriple]:
     """
     recipe = model.recipe
     if recipe.marker.text:
-        raise UnsupportedByFormat("its words have a marker, and ranks know none")
+        raise UnsupportedByFormat("its words have a marker, which ranks can't express")
     if recipe.replays_merges:
-        raise UnsupportedByFormat("it merges in the order learned, whatever a merge makes possible")
+        raise UnsupportedByFormat("it replays its merges in the order in which they were learned")
     reserved = model.reserved_ids
     _check_special_tokens(model)
     tokens = [(token, id_) for id_, token in enumerate(model.tokens) if id_ not in reserved]
@@ -159,8 +159,5 @@ def _first_difference(
             sides = [repr(names[id_]) if id_ < model.size else "a character" for id_ in by_rank[:2]]
             pair = f"by ranks {' and '.join(sides)} make {names[token]!r}"
             return f"{pair}, and the model does not merge them"
-        return (
-            f"merge {step} makes {names[merge[2]]!r}, which by its rank comes at another place "
-            "in the order"
-        )
+        return f"merge {step} makes {names[merge[2]]!r}, which its rank puts elsewhere in the order"
     return None

@@ -402,19 +402,19 @@ def _check_pieces(proto: Any, traits: Algorithm, texts: list[str], types: list[i
     if len(set(reserved_and_text)) != len(reserved_and_text):
         times = Counter(reserved_and_text)
         repeated = next(key[1] for key in reserved_and_text if times[key] > 1)
-        raise ValueError(f"the piece {repeated!r} is there twice")
+        raise ValueError(f"the piece {repeated!r} occurs twice")
     byte_pieces = {text for text, kind in zip(texts, types, strict=True) if kind == BYTE}
     all_bytes = {token.decode() for token in BYTE_TOKENS}
     if proto.trainer_spec.byte_fallback:
         if byte_pieces != all_bytes:
-            raise ValueError("its byte pieces are not all there")
+            raise ValueError("some of its byte pieces are missing")
     elif byte_pieces:
         raise ValueError("it has byte pieces, but no byte fallback")
     unused = (text for text, kind in zip(texts, types, strict=True) if kind == UNUSED)
     unused_piece = next((text for text in unused if text != NUL), None)
     if traits.is_plain_bpe and unused_piece is not None:
         raise Unsupported(
-            f"its piece {unused_piece!r} is unused, and is taken apart again where merges make it",
+            f"its piece {unused_piece!r} is unused, and is split again where merges make it",
             "use the model without a restricted vocabulary",
         )
 
@@ -424,7 +424,7 @@ def _check_kept_spaces(spaces: SpaceOptions, user_defined: list[str]) -> None:
     for text in user_defined:
         if spaces.remove_extra and "  " in text:
             raise Unsupported(
-                f"its user-defined piece {text!r} keeps spaces side by side, which are joined "
+                f"its user-defined piece {text!r} keeps adjacent spaces, which are joined "
                 "everywhere else",
                 "train it with --remove_extra_whitespaces=false, or without that piece",
             )
@@ -486,9 +486,7 @@ def with_merge_scores(model: Model) -> tuple[Model, list[LostFeature]]:
     ]
     if unmade and model.recipe.whole_words:
         name = model.spelled[unmade[0]]
-        losses.append(
-            LostFeature(f"that a text which is the token {name!r} becomes it without merges")
-        )
+        losses.append(LostFeature(f"that the text {name!r} becomes one token without merges"))
     if model.recipe.has_ranks:
         # By scores, SentencePiece does not make these tokens either.
         unmade = []
@@ -496,7 +494,9 @@ def with_merge_scores(model: Model) -> tuple[Model, list[LostFeature]]:
         names = ", ".join(repr(model.spelled[id_]) for id_ in unmade[:3])
         more = f" and {len(unmade) - 3} more" if len(unmade) > 3 else ""
         losses.append(
-            LostFeature(f"tokens that no text becomes, but as control pieces ({names}{more})", True)
+            LostFeature(
+                f"tokens that no text is split into, except as control pieces ({names}{more})", True
+            )
         )
     model = _with_special_tokens(model, unmade)
     recipe = replace(model.recipe, whole_words=False)

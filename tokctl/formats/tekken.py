@@ -87,12 +87,12 @@ def _build_model(document: dict[str, Any]) -> Model:
     config = document["config"]
     size, reserved = config["default_vocab_size"], config["default_num_special_tokens"]
     if type(size) is not int or type(reserved) is not int or not 0 <= reserved < size:
-        raise ValueError("the sizes of its vocabulary are none")
+        raise ValueError("default_vocab_size and default_num_special_tokens do not fit together")
     vocab = document["vocab"]
     if type(vocab) is not list or type(config["pattern"]) is not str:
         raise TypeError("vocab")
     if size - reserved > len(vocab):
-        raise ValueError(f"it has {len(vocab)} tokens, and says {size - reserved}")
+        raise ValueError(f"it has {len(vocab)} tokens, and its config says {size - reserved}")
     if reserved > max(_MOST_SPECIAL, size - reserved):
         raise ValueError(f"{reserved} special tokens are too many")
     special = _special_texts(document, config, reserved)
@@ -135,7 +135,7 @@ def _special_texts(document: dict[str, Any], config: dict[str, Any], reserved: i
     if type(entries) is not list:
         raise TypeError("special_tokens")
     if len(entries) > reserved:
-        raise ValueError(f"it names {len(entries)} special tokens, and says {reserved}")
+        raise ValueError(f"it names {len(entries)} special tokens, and its config says {reserved}")
     by_rank: dict[int, str] = {}
     for number, entry in enumerate(entries):
         text, rank = entry["token_str"], entry["rank"]

@@ -302,7 +302,7 @@ def _published_encoding(source: ModelInput) -> TiktokenEncoding:
         return PUBLISHED[digest]
     names = ", ".join(known.name for known in PUBLISHED.values())
     raise BadOption(
-        f"{source.name} holds ranks of tiktoken's, and tokctl does not know of which encoding: "
+        f"{source.name} holds ranks of tiktoken, and tokctl does not know of which encoding: "
         f"its sha256 is {digest}",
         "the file says neither how text is split nor its special tokens. Say it once: tokctl "
         "convert --pattern cl100k_base (or another encoding), llama3 (or another pre-tokenizer) "
@@ -525,7 +525,7 @@ def _added_token_losses(model: Model) -> list[LostFeature]:
     if flagged:
         found.append(LostFeature(f"how special tokens are found ({_listed(flagged)})"))
     if ordinary:
-        found.append(LostFeature(f"added tokens that are no special tokens ({_listed(ordinary)})"))
+        found.append(LostFeature(f"added tokens that are not special tokens ({_listed(ordinary)})"))
     texts = sorted(token.text for token in model.added if token.special)
     prefixes = [text for text, longer in pairwise(texts) if longer.startswith(text)]
     if prefixes:

@@ -22,13 +22,12 @@ class UnreadFormat(NamedTuple):
 
 
 _RWKV = UnreadFormat(
-    "is a vocabulary of RWKV's: it finds the longest token that matches, byte by byte, as tokctl "
-    "does not",
+    "is a vocabulary of RWKV, whose longest match byte by byte tokctl does not support",
     "encode with RWKV's own tokenizer (pyrwkv-tokenizer), or train a model: tokctl train",
 )
 _FASTBPE = UnreadFormat(
     "holds codes of fastBPE: merges with their counts",
-    "make subword-nmt's codes of them, which tokctl reads with the vocabulary beside them: "
+    "convert them to subword-nmt's codes, which tokctl reads with the vocabulary beside them: "
     "(echo '#version: 0.2'; cut -d' ' -f1,2 {name}) > codes",
 )
 _KERAS = UnreadFormat(
@@ -36,7 +35,7 @@ _KERAS = UnreadFormat(
     "use it with keras, or train a model on words: tokctl train --algo word",
 )
 _MIDITOK = UnreadFormat(
-    "is a tokenizer of MidiTok: it makes tokens of music, and not of text",
+    "is a tokenizer of MidiTok: its tokens are music, not text",
     "use it with miditok; the model of its merges is the JSON text in the field _model, if it has "
     "any",
 )

@@ -166,7 +166,7 @@ def _special_entries(
         for text, id_ in named.items():
             if vocabulary.get(text, id_) != id_:
                 raise BadOption(
-                    f"{text!r} has the id {vocabulary[text]} there, not {id_}",
+                    f"{text!r} has the id {vocabulary[text]} in the vocabulary, not {id_}",
                     "give each special token its id in the vocabulary, or leave it out",
                     "conflict",
                 )

@@ -172,7 +172,9 @@ def sizes_of(sizes: Sequence[int] | None) -> tuple[int, ...]:
     for size in grid:
         if type(size) is not int or not 0 < size < 2**32:
             raise BadOption(
-                f"a vocabulary of {size!r} can't be tried", "give a number of ids", "bad-value"
+                f"invalid value {size!r} for sizes",
+                "give numbers of ids of at least 1",
+                "bad-value",
             )
     if not grid:
         raise BadOption("no size is named", "name one, or leave it to all", "missing-option")
@@ -210,7 +212,7 @@ class ModelShape:
         """Return the shape for N parameters; raise TokctlError if N is out of range."""
         if type(parameters) is not int or not 1000 <= parameters <= 10**15:
             raise BadOption(
-                f"a model can't have {parameters!r} parameters",
+                f"invalid value {parameters!r} for parameters",
                 "give a number from a thousand (1K) to a thousand billion and more: 125M, 7B"
                 if isinstance(parameters, int)
                 else "give a whole number: 1_000_000_000",
@@ -886,7 +888,9 @@ def recommend(
         check_threads(threads)
     if type(sample_size) is not int or sample_size < 1:
         raise BadOption(
-            f"a sample can't have {sample_size!r} bytes", "give a number from 1 up", "bad-value"
+            f"invalid value {sample_size!r} for sample_size",
+            "give a number of bytes of at least 1",
+            "bad-value",
         )
     held_out_sources = list(opened(held_out)) if isinstance(held_out, (str, Path)) else held_out
     corpus = read_corpus(

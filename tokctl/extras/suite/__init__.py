@@ -201,14 +201,14 @@ def run_suite(
     if baseline not in named:
         raise BadOption(
             f"no model of the suite is called {baseline!r}",
-            f"its models are: {', '.join(named)}",
+            f"choose one of: {', '.join(named)}",
             "unknown-name",
         )
     gold, embeddings = dict(gold or {}), dict(embeddings or {})
     if unknown := [name for name in embeddings if name not in named]:
         raise BadOption(
             f"no model of the suite is called {unknown[0]!r}",
-            f"its models are: {', '.join(named)}",
+            f"choose one of: {', '.join(named)}",
             "unknown-name",
         )
     if threads is not None:

@@ -140,7 +140,7 @@ def _check_not_mergeable(vocab: Vocabulary, ids: list[int]) -> None:
             work_left -= len(text) ** 2
             if work_left < 0 or depth > _DEEPEST:
                 raise Unsupported(
-                    "its tokens can be made in more ways than tokctl checks", TRY_ANOTHER_FILE
+                    "its tokens can be merged in more ways than tokctl checks", TRY_ANOTHER_FILE
                 )
             mergeable[text] = False
             for split in range(1, len(text)):
@@ -460,7 +460,7 @@ def _unchanged_prefixes(texts: list[str]) -> list[str]:
         )
     if sum(len(text) ** 2 for text in texts) > _MOST_KEPT:
         raise Unsupported(
-            "its user-defined tokens are longer in all than tokctl reads", TRY_ANOTHER_FILE
+            "its user-defined tokens are longer in total than tokctl reads", TRY_ANOTHER_FILE
         )
     return sorted({text[:end] for text in texts for end in range(1, len(text) + 1)})
 
@@ -671,7 +671,9 @@ def _model_name(recipe: Recipe) -> str:
     """Return llama.cpp's name for a model of this kind; the draft checks the details."""
     if recipe.traits.is_plain_bpe and not recipe.emits_symbols:
         if recipe.marker.text:
-            raise UnsupportedByFormat("its words have a marker, and llama.cpp's BPE knows none")
+            raise UnsupportedByFormat(
+                "its words have a marker, which llama.cpp's BPE can't express"
+            )
         if recipe.is_byte_level:
             return "gpt2"
         return "gemma4" if recipe.pre_tokenizers == (_LINE_FEEDS,) else "llama"
@@ -806,7 +808,7 @@ def _merge_keys(model: Model) -> tuple[Model, dict[str, Any]]:
     """Return the model segmented by merges, and the keys for its tokens and merges."""
     prepared = merging.with_merges(model)
     if prepared.recipe.replays_merges:
-        raise UnsupportedByFormat("it merges in the order learned, whatever a merge makes possible")
+        raise UnsupportedByFormat("it replays its merges in the order in which they were learned")
     names = prepared.spelled
     if prepared.is_ambiguous:
         raise UnsupportedByFormat("it knows tokens by their spelling, and two are spelled alike")
@@ -996,7 +998,7 @@ def _precision_losses(model: Model, pieces: list[sentencepiece.Piece]) -> list[L
 #: What the normalizer `bert` does differently, apart from code points that later Unicode versions
 #: assigned.
 _CONTROLS_LOST = "that U+000B, U+000C and U+0085 are removed, which are white space there"
-_ACCENTS_LOST = "that Hangul syllables keep all their letters, and marks that are no accents stay"
+_ACCENTS_LOST = "that Hangul syllables keep all their letters, and marks that are not accents stay"
 _DOTTED_LOST = "that \u0130 becomes an i and a dot above it"
 
 

@@ -147,7 +147,7 @@ class _MetadataReader:
         """Return the next length, checked: at most `limit` items of at least `width` bytes each."""
         length: int = self.read_number(10)
         if length > limit:
-            raise ValueError(f"something in it is {length} long, and at most {limit} is allowed")
+            raise ValueError(f"a length in it is {length}, and at most {limit} is allowed")
         self.data.check(length * width)
         return length
 
@@ -157,7 +157,7 @@ class _MetadataReader:
         for _ in range(self.read_count(13, _MOST_PAIRS)):
             key = self.data.take(self.read_count(1, _LONGEST_KEY))
             if key in keys:
-                raise ValueError(f"the key {key.decode(errors='replace')!r:.80} is there twice")
+                raise ValueError(f"the key {key.decode(errors='replace')!r:.80} occurs twice")
             keys.add(key)
             name = key.decode(errors="replace")
             kind = self.read_number(4)

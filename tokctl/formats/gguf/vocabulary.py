@@ -150,7 +150,7 @@ def read_vocabulary(keys: dict[str, Any]) -> Vocabulary:
     vocab = Vocabulary(keys, texts, list(types), list(map(float, scores)))
     if len(vocab.ids) != size:
         repeated = next(text for id_, text in enumerate(texts) if vocab.ids[text] != id_)
-        raise ValueError(f"the token {repeated!r:.80} is there twice")
+        raise ValueError(f"the token {repeated!r:.80} occurs twice")
     _set_types_by_spelling(vocab)
     return vocab
 
@@ -319,7 +319,7 @@ def _order_matters(texts: list[str], *, strips: bool) -> bool:
 def _check_work(work: int) -> None:
     if work > _MOST_WORK:
         raise Unsupported(
-            "its control and user-defined tokens are longer in all than tokctl reads",
+            "its control and user-defined tokens are longer in total than tokctl reads",
             TRY_ANOTHER_FILE,
         )
 

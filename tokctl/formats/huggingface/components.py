@@ -691,7 +691,9 @@ def _read_split(fields: Fields) -> list[Part]:
 def _behaviour(fields: Fields, default: str | None = None) -> str:
     name = fields.text("behavior") if default is None else fields.text("behavior", default)
     if name not in _BEHAVIOURS:
-        raise ValueError(f"the behavior {name!r} of the pre-tokenizer {fields.type} is none")
+        raise ValueError(
+            f"invalid value {name!r} for the behavior of the pre-tokenizer {fields.type}"
+        )
     return _BEHAVIOURS[name]
 
 
@@ -1001,7 +1003,9 @@ def _checked_token(name: Any, id_: Any, ids: Ids) -> str:
 def _read_template(fields: Fields, *, ids: Ids) -> list[Part]:
     tokens = fields.data.get("special_tokens")
     if not isinstance(tokens, dict):
-        raise ValueError("the special_tokens of the post-processor TemplateProcessing are none")
+        raise ValueError(
+            "the special_tokens of the post-processor TemplateProcessing are not an object"
+        )
     texts = [_read_pieces(fields.data.get(name), tokens, ids) for name in ("single", "pair")]
     return [POST_PROCESSORS.part("template", single=texts[0], pair=texts[1])]
 
@@ -1012,7 +1016,7 @@ def _read_pieces(pieces: Any, tokens: Json, ids: Ids) -> str:
     words = []
     for piece in pieces:
         if not isinstance(piece, dict) or len(piece) != 1:
-            raise ValueError("a piece of a template is not as it should be")
+            raise ValueError("a piece of a template is not an object with one key")
         ((kind, data),) = piece.items()
         fields = Fields("piece of a template", data)
         name, type_id = fields.text("id"), fields.number("type_id")
