@@ -69,7 +69,7 @@ def test_every_command_takes_it(cache: Path, tmp_path: Path) -> None:
     facts = json.loads(done.out)
     origin = facts["origin"]
     assert origin["name"] == f"hf:some-org/small@{COMMIT}"
-    title = formats.named(origin["format"]).title
+    title = formats.format_named(origin["format"]).title
     assert facts["format"].startswith("huggingface") and title.startswith("Hugging Face ")
     shown = process("inspect", "hf:some-org/small", "--recipe", env=env).out.decode()
     assert f"\norigin     {title}, hf:some-org/small@{COMMIT}\n" in shown
@@ -120,9 +120,9 @@ def test_names_that_are_none(name: str) -> None:
 
 
 def test_names() -> None:
-    assert hub.repository("hf:gpt2") == ("gpt2", None)
-    assert hub.repository("hf:a-b/c.d_1@refs/pr/3") == ("a-b/c.d_1", "refs/pr/3")
-    assert not hub.is_name("./hf:a/b")
+    assert hub.parse_repository("hf:gpt2") == ("gpt2", None)
+    assert hub.parse_repository("hf:a-b/c.d_1@refs/pr/3") == ("a-b/c.d_1", "refs/pr/3")
+    assert not hub.is_hub_name("./hf:a/b")
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -212,7 +212,7 @@ def test_added_tokens_stay_and_so_does_what_they_are_made_of() -> None:
 
 def test_a_model_of_ranks_keeps_its_ranks_in_order() -> None:
     model = trained({"abcd": 5, "bcd": 3, "cdcd": 2, "dab": 1})
-    ranked = Tokenizer(merging.by_ranks(model, scored=False))
+    ranked = Tokenizer(merging.with_ranks(model, scored=False))
     text = "abcd bcd cdcd dab abab"
     found = adapt(ranked, prune=258, texts=source("cdcd cd"))
     assert found.tokenizer.recipe.has_ranks

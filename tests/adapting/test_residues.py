@@ -182,7 +182,7 @@ def test_bytes_of_any_kind(data: bytes, ratio: str, entropy: float) -> None:
 @part_of_examples(2)
 def test_ranks_are_merges(words: dict[str, int], ratio: str, entropy: float) -> None:
     merged = trained(words, 275)
-    ranked = Tokenizer(merging.by_ranks(merged.model, scored=False))
+    ranked = Tokenizer(merging.with_ranks(merged.model, scored=False))
     assert ranked.recipe.has_ranks
     text = " ".join(words)
     one, two = (check(model, text, ratio, entropy) for model in (merged, ranked))
@@ -287,7 +287,7 @@ def test_formats_that_can_not_say_it() -> None:
             with pytest.raises(formats.UnsupportedByFormat, match=r"residues|merges by rank only"):
                 formats.write(model, form.name)
     assert json.loads(formats.serialize(model))["version"] == "tokctl-1"
-    assert formats.obstacle(model)
+    assert formats.why_not_loadable(model)
 
 
 DAMAGES: dict[str, Callable[[dict[str, Any]], object]] = {

@@ -355,8 +355,8 @@ def test_several_texts(call: Call) -> None:
         ),
         (
             ["--held-out", "1.5", "low.txt"],
-            "error: a share of 1.5 can't be held out\nhint: give a share of at least 0 and less "
-            "than 1\n",
+            "error: invalid value 1.5 for the held-out share\nhint: give a share of at least 0 "
+            "and less than 1\n",
         ),
         (["--held-out", "no.txt", "low.txt"], "error: can't read no.txt: No such file"),
         (

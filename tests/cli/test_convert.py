@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.run import error, names, tokctl
 from tokctl import Tokenizer
-from tokctl.formats.tiktoken import KNOWN, TiktokenEncoding
+from tokctl.formats.tiktoken import PUBLISHED, TiktokenEncoding
 from tokctl.model.patterns import PATTERNS
 from tokctl.model.presets import DEFAULTS, PRESETS
 
@@ -151,7 +151,7 @@ def test_ranks_of_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
     unknown = tokctl("encode", "-m", "ours.tiktoken", stdin=b"low")
     assert unknown.code == 2 and "does not know of which encoding" in unknown.err
     facts = TiktokenEncoding("ours", "gpt2", {})
-    monkeypatch.setitem(KNOWN, sha256(data).hexdigest(), facts)
+    monkeypatch.setitem(PUBLISHED, sha256(data).hexdigest(), facts)
     theirs = tiktoken.Encoding(
         "ours",
         pat_str=PATTERNS["gpt2"],

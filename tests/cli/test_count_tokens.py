@@ -211,8 +211,8 @@ def test_a_missing_file_is_an_error_before_anything_is_read(models: Models) -> N
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        (("--csv",), "--csv goes with --count", "add --count, or leave --csv out"),
-        (("--sort", "name"), "--sort goes with --count", "add --count, or leave --sort out"),
+        (("--csv",), "--csv needs --count", "add --count, or leave --csv out"),
+        (("--sort", "name"), "--sort needs --count", "add --count, or leave --sort out"),
         (
             ("--count", "--csv", "--json"),
             "--csv can't be used with --json: each is a form of its own",
@@ -230,17 +230,17 @@ def test_a_missing_file_is_an_error_before_anything_is_read(models: Models) -> N
         ),
         (
             ("--count", "--pad-token", "x"),
-            "--pad-token goes with --pad",
+            "--pad-token needs --pad",
             "add --pad N, or leave --pad-token out",
         ),
         (
             ("--count", "--stride", "3"),
-            "--stride goes with --max-length",
+            "--stride needs --max-length",
             "add --max-length N, or leave --stride out",
         ),
         (
             ("--count", "--seed", "3"),
-            "--seed goes with --alpha",
+            "--seed needs --alpha",
             "add --alpha ALPHA, or leave --seed out",
         ),
         (

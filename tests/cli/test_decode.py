@@ -88,13 +88,13 @@ OBJECT = 'each line is an object with ids: {"ids": [1, 2]}'
         (
             "ids",
             b"1 2\n3 low\n",
-            'line 2, column 3: "low" is no id',
+            'line 2, column 3: "low" is not an id',
             f"{KNOWN}; from text to ids: tokctl encode",
         ),
         (
             "ids",
             b"1 -2\n",
-            'line 1, column 3: "-2" is no id',
+            'line 1, column 3: "-2" is not an id',
             f"{KNOWN}; from text to ids: tokctl encode",
         ),
         ("ids", b"1\n" * 9 + b" 280", "line 10, column 2: id 280 is outside the vocabulary", KNOWN),

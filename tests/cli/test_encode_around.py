@@ -168,19 +168,19 @@ def test_sample(bert: dict[str, Path]) -> None:
         (
             "bert",
             ("--stride", "2"),
-            "--stride goes with --max-length",
+            "--stride needs --max-length",
             "add --max-length N, or leave --stride out",
         ),
         (
             "bert",
             ("--pad-token", "[PAD]"),
-            "--pad-token goes with --pad",
+            "--pad-token needs --pad",
             "add --pad N, or leave --pad-token out",
         ),
         (
             "bert",
             ("--seed", "2"),
-            "--seed goes with --alpha",
+            "--seed needs --alpha",
             "add --alpha ALPHA, or leave --seed out",
         ),
         (

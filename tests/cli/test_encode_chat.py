@@ -190,7 +190,7 @@ def test_options_without_chat_are_refused(models: dict[str, Path]) -> None:
         done = tokctl("encode", "-m", models["bytes"], option, "--json", stdin=b"x")
         assert (done.code, done.err) == (
             2,
-            f"error: {option} goes with --chat\nhint: add --chat, or leave {option} out\n",
+            f"error: {option} needs --chat\nhint: add --chat, or leave {option} out\n",
         )
 
 

@@ -66,7 +66,7 @@ def test_what_is_declared_is_refused(command: Any, option: Any) -> None:
             assert (done.code, done.out) == (2, b"")
             assert done.err.startswith("error: "), done.err
             told = f"error: {option.opts[0]} can't be used with {other}: {why}\n"
-            assert told in done.err or " goes with " in done.err or "can't be used" in done.err
+            assert told in done.err or " needs " in done.err or "can't be used" in done.err
 
 
 def test_zero_is_a_value() -> None:

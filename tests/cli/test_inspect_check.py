@@ -160,10 +160,10 @@ def test_errors(models: Models) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--embeddings", "x"], "--embeddings goes with --check"),
-        (["--word", "a", "--tensor", "x"], "--tensor goes with --embeddings"),
-        (["--check", "--tensor", "x"], "--tensor goes with --embeddings"),
-        (["--fail-on", "error"], "--fail-on goes with --check"),
+        (["--embeddings", "x"], "--embeddings needs --check"),
+        (["--word", "a", "--tensor", "x"], "--tensor needs --embeddings"),
+        (["--check", "--tensor", "x"], "--tensor needs --embeddings"),
+        (["--fail-on", "error"], "--fail-on needs --check"),
         (["--check", "--fail-on", "bad"], "invalid value 'bad' for --fail-on"),
         (["--check", "--rounds"], "can't be asked together"),
         (["--check", "none.txt"], "can't read none.txt"),

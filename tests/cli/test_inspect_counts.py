@@ -58,9 +58,9 @@ def test_from_stdin(model: str) -> None:
     [
         (
             ["--merges", "1", "--word-counts"],
-            "error: --word-counts goes with --state, --pairs or --watch\n",
+            "error: --word-counts needs --state, --pairs or --watch\n",
         ),
-        (["--word-counts"], "error: --word-counts goes with --state, --pairs or --watch\n"),
+        (["--word-counts"], "error: --word-counts needs --state, --pairs or --watch\n"),
         (["--state", "0", "a", "b", "--word-counts"], "error: --word-counts takes one file\n"),
         (
             ["--state", "0", "a", "--word-counts", "--errors", "strict"],

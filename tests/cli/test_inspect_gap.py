@@ -82,8 +82,8 @@ def test_texts_without_tokens_and_not_utf8(bpe: str, greedy: str) -> None:
 
 def test_what_it_goes_with(bpe: str, toy: str) -> None:
     assert refused(bpe, "--gap", "--use", toy).startswith("error: --use and --gap can't be")
-    assert refused(bpe, "--gap", "--word-counts", toy).startswith("error: --word-counts goes with")
-    assert refused(bpe, "--gap", "--nbest", "3", toy).startswith("error: --nbest goes with --word")
+    assert refused(bpe, "--gap", "--word-counts", toy).startswith("error: --word-counts needs")
+    assert refused(bpe, "--gap", "--nbest", "3", toy).startswith("error: --nbest needs --word")
     assert refused(bpe, "--gap", terminal=True).startswith("error: there is no text")
 
 

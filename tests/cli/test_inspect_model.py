@@ -194,8 +194,8 @@ def test_what_is_refused(bpe: str, toy: str) -> None:
     assert refused(bpe, "--word", "low", "--nbest", "513") == (
         "error: invalid value 513 for --nbest\nhint: give a whole number from 1 to 512\n"
     )
-    assert refused(bpe, "--limit", "3").startswith("error: --limit goes with --merges, ")
-    assert refused(bpe, "--errors", "strict").startswith("error: --errors goes with --state")
+    assert refused(bpe, "--limit", "3").startswith("error: --limit needs --merges, ")
+    assert refused(bpe, "--errors", "strict").startswith("error: --errors needs --state")
     assert refused(bpe, "--state", "1", "--errors", "no").startswith(
         "error: invalid value 'no' for --errors"
     )

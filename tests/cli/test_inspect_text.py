@@ -164,7 +164,7 @@ def test_nbest(tmp_path: Path) -> None:
 
 
 def test_what_is_refused(bpe: str, toy: str) -> None:
-    assert refused(bpe, "--nbest", "3").startswith("error: --nbest goes with --word\n")
+    assert refused(bpe, "--nbest", "3").startswith("error: --nbest needs --word\n")
     assert refused(bpe, "--word", "low", "--nbest", "3") == (
         "error: a bpe model has one segmentation of a text\n"
         "hint: a unigram model has several, and their scores: tokctl train --algo unigram\n"

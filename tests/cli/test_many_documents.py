@@ -224,7 +224,7 @@ def test_options_without_a_text() -> None:
     err = _refused("inspect", "w.json", "--token", "low", "--text-field", "x")
     assert err.startswith("error: --text-field says how texts are read, and there is none")
     err = _refused("inspect", "w.json", "--use", "folder", "--word-counts", "--include", "*.md")
-    assert err.startswith("error: --word-counts goes with --state, --pairs or --watch")
+    assert err.startswith("error: --word-counts needs --state, --pairs or --watch")
     err = _refused(
         "inspect", "w.json", "--state", "1", "folder", "--word-counts", "--include", "*.md"
     )

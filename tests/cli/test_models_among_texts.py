@@ -114,7 +114,7 @@ TEXTS = {
 @pytest.mark.parametrize("name", TEXTS)
 def test_texts_are_texts(name: str) -> None:
     Path(name).write_text(TEXTS[name])
-    assert formats.recognized(name) is None
+    assert formats.format_of(name) is None
     assert tokctl("train", "-q", "--vocab", "300", name).err.find("is a model") < 0
 
 
@@ -127,7 +127,7 @@ def test_what_is_recognized() -> None:
     ):
         ran = tokctl("convert", "-q", "b.json", "--to", kind, "-o", name)
         assert ran.code == 0, ran.err
-        found = formats.recognized(name)
+        found = formats.format_of(name)
         assert found is not None and found.name == kind
-    assert formats.recognized("low.txt") is formats.recognized("nothing") is None
-    assert formats.recognized(".") is None
+    assert formats.format_of("low.txt") is formats.format_of("nothing") is None
+    assert formats.format_of(".") is None

@@ -43,9 +43,9 @@ def test_every_command_has_the_shared_options() -> None:
     ("arguments", "says"),
     [
         (["encode", "--threads", "0"], "'--threads': 0 is less than 1"),
-        (["encode", "--threads", "x"], "'--threads': 'x' is no whole number"),
-        (["encode", "--alpha", "x"], "'--alpha': 'x' is no number"),
-        (["inspect", "m", "--state", "x"], "'--state': 'x' is no whole number"),
+        (["encode", "--threads", "x"], "'--threads': 'x' is not a whole number"),
+        (["encode", "--alpha", "x"], "'--alpha': 'x' is not a number"),
+        (["inspect", "m", "--state", "x"], "'--state': 'x' is not a whole number"),
     ],
 )
 def test_numbers_that_are_none(arguments: list[str], says: str) -> None:

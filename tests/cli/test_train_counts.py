@@ -87,7 +87,7 @@ def test_weights() -> None:
     Path("w.tsv").unlink()
     done = tokctl("train", "-q", "--vocab", "300", "--weight", "b=1.5", "--save-counts", "w.tsv",
                   "-o", "n.json", "a", "b")  # fmt: skip
-    what = "weights with decimals make counts that are no whole numbers, which a file of counts "
+    what = "weights with decimals make counts that are not whole numbers, which a file of counts "
     assert done.err == error(f"{what}can't hold", "give whole weights, or leave --save-counts out")
     assert not Path("w.tsv").exists() and not Path("n.json").exists()
 

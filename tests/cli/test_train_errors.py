@@ -190,7 +190,7 @@ CASES = [
     ("nosuch.txt --chars --coverage 2", "invalid value 2 for --coverage", SHARE_HINT),
     ("nosuch.txt --chars --coverage nan", "invalid value 'nan' for --coverage", SHARE_HINT),
     ("nosuch.txt --sample x", "invalid value 'x' for --sample", SHARE_HINT),
-    ("nosuch.txt --seed 1", "--seed goes with --sample",
+    ("nosuch.txt --seed 1", "--seed needs --sample",
      "add --sample SHARE, or leave --seed out"),
     ("text.txt --weight text.txt", "invalid value 'text.txt' for --weight",
      "name the text, then its weight: book.txt=2.0"),

@@ -159,7 +159,7 @@ CASES = [
     ("--lang a=en.txt", "parity-aware training needs two languages or more",
      "name a text for each: --lang fi=fi.txt --lang sw=sw.txt"),
     ("--lang a", "invalid value 'a' for --lang", "write it as --lang fi=fi.txt"),
-    ("--parity base en.txt", "--parity goes with --lang",
+    ("--parity base en.txt", "--parity needs --lang",
      "add --lang NAME=FILE, or leave --parity out"),
     (f"{TWO} --lang-dev a=en.txt", "b has no development text",
      "give one for each language, or for none: then the training texts are measured"),

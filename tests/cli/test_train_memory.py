@@ -78,7 +78,7 @@ def test_no_sizes(given: str) -> None:
 
 def test_too_little_memory_is_refused_before_a_text_is_read() -> None:
     done = tokctl("train", "--memory", "15M", "missing.txt")
-    assert done == (2, b"", error("--memory can't be less than 16M", "say 16M"))
+    assert done == (2, b"", error("invalid value '15M' for --memory", "give at least 16M"))
 
 
 @systems.limits

@@ -73,7 +73,7 @@ def test_texts(bpe: str, tmp_path: Path) -> None:
     err = watched(bpe, "--merges", "1")
     assert err.startswith("error: --merges and --watch can't be asked together")
     assert watched(bpe, "--json").startswith("error: --watch can't be combined with JSON")
-    assert watched(bpe, "--limit", "3").startswith("error: --limit goes with --merges, ")
+    assert watched(bpe, "--limit", "3").startswith("error: --limit needs --merges, ")
 
 
 def test_textual_is_an_extra(bpe: str, toy: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,7 +116,7 @@ def test_workers_that_are_killed(tokenizer: Tokenizer, form: str) -> None:
     [
         (
             ["--as", "bin"],
-            "--engine goes with --shard-size",
+            "--engine needs --shard-size",
             "add --shard-size N, or leave --engine out",
         ),
         (
@@ -146,4 +146,4 @@ def test_what_a_cluster_does_not_do(
     assert not Path("many").exists()
     done = run("encode", "-m", model, "--engine", "spark", "--as", "bin", "--shard-size", "9", "-o",
                "many", "-", stdin=b"low")  # fmt: skip
-    assert done == (2, b"", error("there is no engine 'spark'", "choose ray, or ray://HOST:PORT"))
+    assert done == (2, b"", error("invalid value 'spark'", "choose ray, or ray://HOST:PORT"))

@@ -170,7 +170,7 @@ def test_the_command_line(texts: list[Path], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--engine", "spark", "a.txt"], "there is no engine 'spark'"),
+        (["--engine", "spark", "a.txt"], "invalid value 'spark'"),
         (["--engine", "ray", "--algo", "boundless", "a.txt"], "boundless is trained on one"),
         (["--engine", "ray", "--sample", "0.5", "a.txt"], "a sample is drawn from line to line"),
         (

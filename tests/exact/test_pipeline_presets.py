@@ -12,7 +12,7 @@ import pytest
 
 from tests.exact.pipeline_peers import PAIRS, assert_same, compare, loaded_there, texts, train
 from tokctl import Tokenizer, default_recipe, preset
-from tokctl.formats import obstacle
+from tokctl.formats import why_not_loadable
 from tokctl.model.presets import PRESETS
 
 pytest.importorskip("tokenizers")
@@ -38,8 +38,8 @@ def pair(
 
 def test_which_presets_hugging_face_refuses() -> None:
     """All recipes but those of the notebooks can be loaded there."""
-    assert {name for name in PRESETS if obstacle(preset(name))} == set(NOT_THERE)
-    assert not [name for name, recipe in RECIPES.items() if obstacle(recipe)]
+    assert {name for name in PRESETS if why_not_loadable(preset(name))} == set(NOT_THERE)
+    assert not [name for name, recipe in RECIPES.items() if why_not_loadable(recipe)]
 
 
 def comparable(ours: Tokenizer, theirs: Any, text: str) -> str:

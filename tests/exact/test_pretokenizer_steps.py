@@ -289,8 +289,8 @@ def test_code_points_that_hugging_face_classes_otherwise(name: str) -> None:
     ("parts", "message"),
     [
         ("no-such", "no pre-tokenizer is called no-such"),
-        ([{"kind": "fixed", "length": 0}], "a length of 0 splits nothing"),
-        ([{"kind": "digit-groups", "length": 0}], "a length of 0 splits nothing"),
+        ([{"kind": "fixed", "length": 0}], "invalid value 0 for length"),
+        ([{"kind": "digit-groups", "length": 0}], "invalid value 0 for length"),
         ([{"kind": "digits"}], "has no individual"),
         ([{"kind": "digits", "individual": True, "other": 1}], "has no option other"),
         ([{"kind": "punctuation", "behaviour": "kept"}], "no behaviour is called kept"),

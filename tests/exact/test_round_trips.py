@@ -214,7 +214,7 @@ def held(tokenizer: Tokenizer) -> Iterable[str]:
 
 def through(tokenizer: Tokenizer, name: str, folder: Path) -> Tokenizer:
     """The model written in a format and read again."""
-    path = folder / f"{name}-{len(list(folder.iterdir()))}{formats.named(name).suffix}"
+    path = folder / f"{name}-{len(list(folder.iterdir()))}{formats.format_named(name).suffix}"
     save(tokenizer.model, path, name)
     again = Tokenizer.load(path)
     assert again.format == name, f"what {name} wrote was read as {again.format}"

@@ -55,7 +55,7 @@ def test_a_file_of_counts_trains_as_its_words_do(tmp_path: Path) -> None:
         (b"ab", "no tab"),
         (b"", "no tab"),
         (b"ab 3", "no tab"),
-        (b"ab\t-1", "'-1'|\"-1\" is no whole number"),
+        (b"ab\t-1", "'-1'|\"-1\" is not a whole number"),
         (b"ab\t1.5", "no whole number"),
         (b"ab\t", "no whole number"),
         (b"ab\t9223372036854775808", "no whole number"),

@@ -42,7 +42,7 @@ FIRST = 3  # of the bytes
 
 def model(kind: int = 2, pieces: list[str] = PIECES, **options: Any) -> bytes:
     """A `.model` with all byte pieces and these."""
-    proto = sentencepiece.new()
+    proto = sentencepiece.new_message()
     for text, type_ in (("<unk>", UNKNOWN), ("<s>", CONTROL), ("</s>", CONTROL)):
         proto.pieces.add(piece=text.encode(), score=0, type=type_)
     for token in BYTE_TOKENS:
@@ -53,7 +53,7 @@ def model(kind: int = 2, pieces: list[str] = PIECES, **options: Any) -> bytes:
     proto.trainer_spec.byte_fallback = True
     for name, value in options.items():
         setattr(proto.normalizer_spec, name, value)
-    return sentencepiece.serialized(proto)
+    return sentencepiece.serialize(proto)
 
 
 def id_lists(size: int, count: int, seed: int) -> Iterator[list[int]]:

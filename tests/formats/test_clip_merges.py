@@ -132,8 +132,8 @@ def test_transformers_has_the_same_ids(tmp_path: Path) -> None:
 
 
 def test_no_more_merges_than_clip_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert clip_merges._MOST_MERGES == 48_894
-    monkeypatch.setattr(clip_merges, "_MOST_MERGES", 9)
+    assert clip_merges._MERGES_USED == 48_894
+    monkeypatch.setattr(clip_merges, "_MERGES_USED", 9)
     merges = learned(40)
     read = formats.parse(listing(merges), "x")
     assert read.size == 512 + 9 + 2

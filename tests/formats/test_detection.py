@@ -47,7 +47,7 @@ print(json.dumps([found.name, before, alone, there()]))
 
 def sample(name: str, folder: Path) -> Path:
     """A file or folder of a format."""
-    known = formats.named(name)
+    known = formats.format_named(name)
     path = folder / f"x{known.suffix}"
     if name in OTHERS:
         path.write_bytes(OTHERS[name])

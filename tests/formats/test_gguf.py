@@ -63,12 +63,16 @@ def test_the_splits_of_llama_cpp(pre: str) -> None:
 
 
 def test_every_name_is_one_that_was_compared() -> None:
-    assert set(pre_tokenizers._SPLITTING) == {
-        pre_tokenizers._MEANT[name] for name in GOLDEN["splits"]
+    assert set(pre_tokenizers._SPLITTINGS) == {
+        pre_tokenizers._KNOWN_NAMES[name] for name in GOLDEN["splits"]
     }
-    assert set(pre_tokenizers._MEANT.values()) == set(pre_tokenizers._SPLITTING)
-    names = pre_tokenizers._WHOLE | pre_tokenizers._BEGINS | pre_tokenizers._NO_DEFAULT
-    assert names <= pre_tokenizers._MEANT.keys()
+    assert set(pre_tokenizers._KNOWN_NAMES.values()) == set(pre_tokenizers._SPLITTINGS)
+    names = (
+        pre_tokenizers._KEEPS_WHOLE_WORDS
+        | pre_tokenizers._ADDS_BOS
+        | pre_tokenizers._NO_DEFAULT_BOS
+    )
+    assert names <= pre_tokenizers._KNOWN_NAMES.keys()
 
 
 # -- what the first libraries give, where llama.cpp agrees -----------------------------
@@ -317,7 +321,7 @@ REFUSED = {
     "whatever": ({"model": "whatever"}, "whatever"),
     "sarvam": (changed("gpt-2", pre="sarvam-moe"), "merges characters"),
     "kimi": (changed("gpt-2", pre="kimi-k2"), "without merges"),
-    "a token twice": (with_tokens("llama", ("a", 1)), "'a' is there twice"),
+    "a token twice": (with_tokens("llama", ("a", 1)), "'a' occurs twice"),
     "merging ordinary text": (with_tokens("llama", ("aab", 3)), "its control token 'aab'"),
     "one character": (with_tokens("llama", ("q", 3)), "its control token 'q'"),
     "overlap": (with_tokens("llama", ("p>abc", 4)), "overlap"),

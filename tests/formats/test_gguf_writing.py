@@ -97,7 +97,7 @@ WHOLE = {
     "starcoder": lambda: trained("gpt2", splitting="digits-individual,gpt2"),
     "deepseek": lambda: trained("gpt2", splitting="deepseek-v3"),
     "llama": spaced,
-    "superbpe": lambda: superwords(pre_tokenizers._SPLITTING["superbpe"]),
+    "superbpe": lambda: superwords(pre_tokenizers._SPLITTINGS["superbpe"]),
 }
 texts = st.one_of(
     st.text(max_size=60),
@@ -150,12 +150,12 @@ def test_what_was_read_is_written_as_it_was(name: str) -> None:
 
 
 def test_every_name_is_read_as_what_it_is_written_for() -> None:
-    for name, meant in pre_tokenizers._MEANT.items():
-        parts = PRE_TOKENIZERS.steps(pre_tokenizers._SPLITTING[meant])
-        whole = name in pre_tokenizers._WHOLE
-        found = pre_tokenizers.naming(parts, whole)
+    for name, meant in pre_tokenizers._KNOWN_NAMES.items():
+        parts = PRE_TOKENIZERS.steps(pre_tokenizers._SPLITTINGS[meant])
+        whole = name in pre_tokenizers._KEEPS_WHOLE_WORDS
+        found = pre_tokenizers.nearest_name(parts, whole)
         assert found is not None and not found.losses
-        read = pre_tokenizers.named(found.name, None)
+        read = pre_tokenizers.splitting_named(found.name, None)
         assert (read.parts, read.whole_words) == (parts, whole), name
 
 

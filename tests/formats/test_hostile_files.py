@@ -82,7 +82,7 @@ def test_three_gigabytes(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", READERS)
 def test_the_same_again_and_again(name: str, tmp_path: Path) -> None:
-    """40 MB of copies of a model: what is there twice is wrong, and said soon."""
+    """40 MB of copies of a model: what occurs twice is wrong, and said soon."""
     data = start(name)
     path = tmp_path / "copies"
     path.write_bytes(data * ((40 << 20) // len(data)))

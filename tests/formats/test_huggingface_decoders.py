@@ -12,7 +12,7 @@ from tokenizers import Regex, decoders, models, pre_tokenizers
 
 from tests.formats.theirs import back, read, tokenizer
 from tokctl import TokctlError, Tokenizer, formats
-from tokctl.formats.huggingface.document import obstacle
+from tokctl.formats.huggingface.document import why_not_loadable
 from tokctl.model.parts import (
     DECODERS,
 )
@@ -43,9 +43,11 @@ def test_decoders(text: str) -> None:
 def test_decoders_of_bytes() -> None:
     """There a decoder gets bytes as they are spelled, unless ByteLevel stands before it."""
     recipe = replace(preset("gpt2"), decoders=("byte-level", "strip"))
-    assert obstacle(recipe) is None
+    assert why_not_loadable(recipe) is None
     for decoder in ("fuse", "strip", "replace:a=>b", "ctc"):
-        assert "bytes as they are spelled" in str(obstacle(replace(recipe, decoders=(decoder,))))
+        assert "bytes as they are spelled" in str(
+            why_not_loadable(replace(recipe, decoders=(decoder,)))
+        )
     made = Tokenizer.train({"low": 5, " é": 3}, recipe=preset("gpt2"), vocab_size=262)
     document = json.loads(formats.serialize(made.model))
     del document["model"]["tokctl"]
@@ -91,7 +93,7 @@ def test_no_decoder() -> None:
     assert model.recipe.decoders == DECODERS.steps("join")
     assert back(model)["decoder"] is None
     with_more = replace(model.recipe, decoders=("fuse", "join"))
-    assert "only without any decoder" in str(obstacle(with_more))
+    assert "only without any decoder" in str(why_not_loadable(with_more))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +112,7 @@ def test_decoders_behind_bytes(chain: list[Any]) -> None:
     made.decoder = decoders.Sequence(chain)
     model = read(made)
     assert model.recipe.decoders[0] == DECODERS.part("byte-level")
-    assert obstacle(model.recipe) is None
+    assert why_not_loadable(model.recipe) is None
     ours, again = Tokenizer(model), hf.Tokenizer.from_str(formats.serialize(model).decode())
     for text in (" aab é 字", "bÃ©Ġ", "  \n"):
         ids = made.encode(text).ids

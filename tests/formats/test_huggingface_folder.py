@@ -17,7 +17,7 @@ from tests.formats.models import RECIPES, filled, with_added
 from tests.formats.test_damaged import ODD, places
 from tests.formats.test_sentencepiece_model import trained
 from tokctl import TokctlError, Tokenizer, formats
-from tokctl.formats import UnsupportedByFormat, named, saving
+from tokctl.formats import UnsupportedByFormat, format_named, saving
 
 TEMPLATE = "additional_chat_templates/tool use.jinja"
 
@@ -93,7 +93,7 @@ def test_what_came_along_stays(tmp_path: Path) -> None:
     assert (config["model_max_length"], config["chat_template"], config["é"]) == (512, "x", [1.0])
     # An old folder gets the new folder in it.
     (tmp_path / "old").mkdir()
-    saving.write(files, tmp_path / "old", named("huggingface-folder"))
+    saving.write(files, tmp_path / "old", format_named("huggingface-folder"))
     assert (tmp_path / "old" / TEMPLATE).read_bytes() == b"{{ tools }}"
 
 

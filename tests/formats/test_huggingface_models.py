@@ -226,7 +226,7 @@ def test_the_lowest_id_that_two_tokens_have_is_found_at_once() -> None:
         ({"a": 0, "b": True, "ab": 2}, "not a whole number"),
         ({"a": 0, "b": 10**30, "ab": 2}, "not a whole number|no token of the vocabulary"),
         (["a"], "the vocabulary is not an object"),
-        ({"a": 0, "b": 1}, "merge 1 names 'ab', which is no token"),
+        ({"a": 0, "b": 1}, "merge 1 names 'ab', which is not a token"),
     ],
 )
 def test_vocabularies_that_are_wrong(vocab: Any, message: str) -> None:

@@ -107,7 +107,7 @@ def test_it_is_named_and_the_nearest_is_written(case: str) -> None:
 def test_what_is_lost_of_no_text_is_minor() -> None:
     model = replace(filled(RECIPES["gpt2"]), companions={"notes.txt": "x"})
     assert formats.losses(model, "huggingface") == [
-        ("what is known of its training", True),
+        ("the record of its training", True),
         ("the files that came with it (notes.txt)", True),
     ]
     bare = replace(
@@ -144,7 +144,7 @@ def test_bytes_without_an_unknown_token() -> None:
     assert Tokenizer(model).encode_ids("z")
     with pytest.raises(Exception, match="`unk_id` is missing"):
         written(model).encode("z")
-    assert formats.obstacle(model)
+    assert formats.why_not_loadable(model)
 
 
 def test_a_special_token_that_a_merge_makes_stays_in_the_vocabulary() -> None:

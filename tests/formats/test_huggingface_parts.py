@@ -19,7 +19,7 @@ from tokctl.formats.huggingface.components import (
     read_pre_tokenizers,
     write_pre_tokenizers,
 )
-from tokctl.formats.huggingface.document import obstacle
+from tokctl.formats.huggingface.document import why_not_loadable
 from tokctl.model import Recipe
 from tokctl.model.parts import (
     NORMALIZERS,
@@ -75,7 +75,7 @@ def test_rules_go_by_graphemes_there() -> None:
     assert model.recipe.normalizers == (part,)
     assert json.loads(formats.serialize(model))["normalizer"] == document["normalizer"]
     ours = replace(model.recipe, normalizers=("nmt_nfkc_cf",))
-    assert "SentencePiece's rules (nmt_nfkc_cf)" in str(obstacle(ours))
+    assert "SentencePiece's rules (nmt_nfkc_cf)" in str(why_not_loadable(ours))
 
 
 @pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 17])
@@ -151,7 +151,7 @@ def test_every_kind_is_written_or_refused(kind: str) -> None:
     options = {"delimiter": {"text": "-"}, "split": {"pattern": "-"}}.get(kind, {})
     recipe = replace(BPE_CHARACTERS, pre_tokenizers=(PRE_TOKENIZERS.part(kind, **options),))
     refused = {"graphemes", "penn-treebank", "prefix-space"}
-    assert (obstacle(recipe) is not None) == (kind in refused)
+    assert (why_not_loadable(recipe) is not None) == (kind in refused)
     if kind not in refused:
         written = write_pre_tokenizers(recipe.pre_tokenizers, is_byte_level=False)
         assert read_pre_tokenizers(written) == list(recipe.pre_tokenizers)
@@ -354,8 +354,8 @@ def test_borders_of_words_are_oniguruma_s(pattern: str, text: str) -> None:
 
 
 def test_tokens_that_their_model_would_make_of_text() -> None:
-    assert obstacle(WORD) is None
-    reason = obstacle(replace(WORD, special_tokens=("[UNK]", "MASK")))
+    assert why_not_loadable(WORD) is None
+    reason = why_not_loadable(replace(WORD, special_tokens=("[UNK]", "MASK")))
     assert reason == "its WordLevel would find the special token MASK in ordinary text"
     one: Recipe = replace(BPE_CHARACTERS, special_tokens=("[UNK]", "☃"))
-    assert obstacle(one) == "its BPE would find the special token ☃ in ordinary text"
+    assert why_not_loadable(one) == "its BPE would find the special token ☃ in ordinary text"

@@ -38,7 +38,7 @@ def test_ranks_behind_a_byte_order_mark(tmp_path: Path) -> None:
     for content in (data, data.replace(b"\n", b"\r\n")):
         path = tmp_path / "bom.tiktoken"
         path.write_bytes(content)
-        assert formats.recognized(path) is not None
+        assert formats.format_of(path) is not None
         ours = Tokenizer(formats.load(path, LoadOptions(pattern=f"regex:{pattern}")))
         assert ours.encode_ids("low ow") == theirs.encode("low ow") == [257, 32, 111, 119]
 

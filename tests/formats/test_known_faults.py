@@ -138,11 +138,11 @@ def test_merges_longer_than_any_token(tmp_path: Path) -> None:
     vocab = bytes_and("lo")
     merges = [["l", "o"], ["lo", "w"]]
     document = json.dumps(byte_document(merges, vocab)).encode()
-    with pytest.raises(TokctlError, match="merge 2 names 'low', which is no token"):
+    with pytest.raises(TokctlError, match="merge 2 names 'low', which is not a token"):
         formats.parse(document, "tokenizer.json")
     (tmp_path / "vocab.json").write_text(json.dumps(vocab))
     (tmp_path / "merges.txt").write_text("#version: 0.2\nl o\nlo w\n")
-    with pytest.raises(TokctlError, match="merge 2 names 'low', which is no token"):
+    with pytest.raises(TokctlError, match="merge 2 names 'low', which is not a token"):
         Tokenizer.load(tmp_path)
     with pytest.raises(TokctlError, match="merge 2 names 'low'"):
         formats.parse(gguf(tmp_path, list(vocab), ["l o", "lo w"]), "x.gguf")

@@ -35,7 +35,7 @@ def parsed(data: bytes, *, scanned: bool) -> Model | str:
     """The model, or the error."""
     with pytest.MonkeyPatch.context() as patch:
         if not scanned:
-            patch.setattr(ModelInput, "_scanned", property(lambda source: (source.document, None)))
+            patch.setattr(ModelInput, "_parsed", property(lambda source: (source.document, None)))
         try:
             return formats.parse(data, "x")
         except TokctlError as error:

@@ -44,7 +44,7 @@ def test_ranks_as_merges(tokens: list[bytes], texts: list[str], by_length: bool)
     """Also where tokens can be made in several ways, or in none."""
     model = ranked(sorted(tokens, key=len) if by_length else tokens)
     ours = Tokenizer(model)
-    merged = Tokenizer(merging.by_merges(model))
+    merged = Tokenizer(merging.with_merges(model))
     theirs = hf.Tokenizer.from_str(formats.write(model, "huggingface")[""].decode())
     for text in texts:
         ids = ours.encode_ids(text)
@@ -56,7 +56,7 @@ def test_a_token_that_later_ones_make() -> None:
     """With `aaa` before `aa`, `aaaa` is `aaa a`: the second merge makes the first one possible."""
     model = ranked([b"aaa", b"aa"])
     assert Tokenizer(model).encode("aaaa").tokens == ["aaa", "a"]
-    assert [merge[:3] for merge in merging.by_merges(model).merges] == [
+    assert [merge[:3] for merge in merging.with_merges(model).merges] == [
         (257, 64, 256),
         (64, 64, 257),
     ]
@@ -70,7 +70,7 @@ def test_a_token_that_later_ones_make() -> None:
 def test_merges_as_ranks(counts: dict[str, int], texts: list[str], scored: bool) -> None:
     """What training learns is the same by ranks, wherever `by_ranks` does not refuse."""
     ours = Tokenizer.train(counts, vocab_size=300)
-    again = Tokenizer(merging.by_ranks(ours.model, scored=scored))
+    again = Tokenizer(merging.with_ranks(ours.model, scored=scored))
     for text in [*texts, *counts]:
         assert again.encode_ids(text) == ours.encode_ids(text)
 
@@ -80,12 +80,12 @@ def test_what_ranks_would_do_otherwise_is_refused() -> None:
     assert ours.spelled[-2:] == ["ab", "abc"]
     turned = replace(ours, merges=ours.merges[:1])
     with pytest.raises(UnsupportedByFormat, match="by ranks 'ab' and 'c' make 'abc'"):
-        merging.by_ranks(turned, scored=False)
+        merging.with_ranks(turned, scored=False)
     late = Tokenizer.train({"ab": 2, "cd": 3}, vocab_size=259).model
     turned = replace(late, merges=late.merges[::-1])
     with pytest.raises(UnsupportedByFormat, match="merge 1 makes 'ab'"):
-        merging.by_ranks(turned, scored=False)
-    assert merging.by_ranks(turned, scored=True).scores[-2:] == [-1.0, 0.0]
+        merging.with_ranks(turned, scored=False)
+    assert merging.with_ranks(turned, scored=True).scores[-2:] == [-1.0, 0.0]
 
 
 def test_merges_of_special_tokens_are_refused() -> None:
@@ -99,12 +99,12 @@ def test_merges_of_special_tokens_are_refused() -> None:
         formats.losses(special, "tiktoken")
     for scored in (False, True):
         with pytest.raises(UnsupportedByFormat, match="the special token 'ab'"):
-            merging.by_ranks(special, scored=scored)
+            merging.with_ranks(special, scored=scored)
 
 
 def test_gpt2_as_ranks_is_the_file_that_openai_publishes() -> None:
     model = formats.load(shared_file("vocab/gpt2.tokenizer.json"))
-    ranks = merging.by_ranks(model, scored=False)
+    ranks = merging.with_ranks(model, scored=False)
     tokens = [
         (token, id_) for id_, token in enumerate(ranks.tokens) if id_ not in ranks.reserved_ids
     ]

@@ -15,7 +15,7 @@ from tokctl import TokctlError, Tokenizer
 from tokctl._native import RankFile
 from tokctl.formats.contract import UnsupportedByFormat
 from tokctl.formats.rust_patterns import pattern_of, pre_tokenizers_of
-from tokctl.formats.tiktoken import TiktokenEncoding, fill
+from tokctl.formats.tiktoken import TiktokenEncoding, build_model
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.model.patterns import KNOWN_PATTERNS
 
@@ -25,7 +25,7 @@ pytest.importorskip("tiktoken")
 def ours(pre_tokenizer: str) -> Tokenizer:
     parts = () if pre_tokenizer == "none" else tuple(PRE_TOKENIZERS.parse_list(pre_tokenizer))
     ranks = RankFile.of([(token, rank) for rank, token in enumerate(tokens())])
-    return Tokenizer(fill(ranks, TiktokenEncoding("", parts, {})))
+    return Tokenizer(build_model(ranks, TiktokenEncoding("", parts, {})))
 
 
 PRE_TOKENIZERS_OF_ONE_PATTERN = [

@@ -22,7 +22,7 @@ UNUSED, USER_DEFINED = 5, 4
 def made(
     pieces: list[tuple[str, int]], *, kind: int = 2, falls_back: bool, **options: Any
 ) -> bytes:
-    proto = sentencepiece.new()
+    proto = sentencepiece.new_message()
     proto.pieces.add(piece=b"<unk>", score=0, type=UNKNOWN)
     proto.pieces.add(piece=b"<s>", score=0, type=CONTROL)
     for token in BYTE_TOKENS if falls_back else ():
@@ -33,7 +33,7 @@ def made(
     proto.trainer_spec.byte_fallback = falls_back
     for name, value in options.items():
         setattr(proto.normalizer_spec, name, value)
-    return sentencepiece.serialized(proto)
+    return sentencepiece.serialize(proto)
 
 
 def generated(draw: random.Random) -> bytes:

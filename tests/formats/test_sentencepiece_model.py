@@ -236,8 +236,8 @@ def test_rules_leave_user_defined_pieces_alone(changed_rules: bool) -> None:
     assert first["keep"] == tuple(symbols)
     keeping = replace(preset("sentencepiece-bpe"), normalizers=[first])
     reason = "not to what they match" if changed_rules else "normalizes user-defined pieces, too"
-    assert reason in str(formats.obstacle(keeping))
-    assert formats.obstacle(model)
+    assert reason in str(formats.why_not_loadable(keeping))
+    assert formats.why_not_loadable(model)
     ours, theirs = Tokenizer(model), spm.SentencePieceProcessor(model_proto=data)
     for text in ("the\u0301", "ﬁﬂ①②", "a\u3000b \uff21\uff22 he\u0301", "<sep\u0338>\u0338"):
         assert ours.encode_ids(text) == theirs.encode(text)
@@ -267,7 +267,7 @@ def test_many_pieces_are_read_in_linear_time() -> None:
         model = formats.parse(with_pieces(data, symbols, USER_DEFINED, changed_rules), "x")
         assert len(model.added) > 6000
     twice = [f"p{number}" for number in range(40_000)]
-    with pytest.raises(TokctlError, match="the piece 'p39999' is there twice"):
+    with pytest.raises(TokctlError, match="the piece 'p39999' occurs twice"):
         formats.parse(with_pieces(data, [*twice, "p39999"], NORMAL), "x")
 
 
@@ -298,7 +298,7 @@ def test_pieces_that_are_none(piece: bytes, message: str) -> None:
     proto = sentencepiece.parse(trained(model_type="bpe"))
     place = len(proto.pieces)
     proto.pieces.add(piece=piece, score=-1.0)
-    data = sentencepiece.serialized(proto)
+    data = sentencepiece.serialize(proto)
     if piece != b"\xff":
         with pytest.raises(RuntimeError):
             spm.SentencePieceProcessor(model_proto=data)
@@ -310,11 +310,11 @@ def test_other_refusals() -> None:
     proto = sentencepiece.parse(trained(model_type="char"))
     proto.trainer_spec.unk_surface = "▁".encode()
     with pytest.raises(TokctlError, match="for an unknown piece, with a ▁"):
-        formats.parse(sentencepiece.serialized(proto), "m.model")
+        formats.parse(sentencepiece.serialize(proto), "m.model")
     proto.trainer_spec.ClearField("unk_surface")
     proto.denormalizer_spec.precompiled_charsmap = b"x"
     with pytest.raises(TokctlError, match="rules for denormalizing"):
-        formats.parse(sentencepiece.serialized(proto), "m.model")
+        formats.parse(sentencepiece.serialize(proto), "m.model")
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if not name.startswith("word")])
@@ -343,7 +343,7 @@ def test_without_protobuf(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     data = trained(model_type="char")
-    sentencepiece._message.cache_clear()
+    sentencepiece._message_class.cache_clear()
     monkeypatch.setitem(sys.modules, "google.protobuf", None)
     with pytest.raises(TokctlError, match="needs the package protobuf") as caught:
         formats.parse(data, "m.model")

@@ -14,7 +14,7 @@ from tokctl.formats.sentencepiece import (
     NORMAL,
     UNKNOWN,
     WORDS,
-    Spaces,
+    SpaceOptions,
     decoders,
     normalizers,
 )
@@ -25,18 +25,18 @@ spm = pytest.importorskip("sentencepiece")
 
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 BPE, WORD = 2, 3
-PLAIN = Spaces("before", False, True)
+PLAIN = SpaceOptions("before", False, True)
 
 
 def file(kind: int, pieces: dict[str, int], **trained: Any) -> bytes:
     """A model of these pieces and their types; the scores are 0, -1, -2, …"""
-    proto = sentencepiece.new()
+    proto = sentencepiece.new_message()
     for at, (text, type_) in enumerate(pieces.items()):
         proto.pieces.add(piece=text.encode(), score=-at, type=type_)
     proto.trainer_spec.model_type = kind
     for name, value in trained.items():
         setattr(proto.trainer_spec, name, value)
-    return sentencepiece.serialized(proto)
+    return sentencepiece.serialize(proto)
 
 
 def model(tokens: list[str], algorithm: str, segmentation: str, **options: Any) -> Model:
@@ -140,8 +140,10 @@ def test_words_of_unknown_characters_are_joined_there() -> None:
 
 def test_a_word_that_reads_as_the_token_of_a_byte() -> None:
     tokens = ["<unk>", "▁a", *BYTES]
-    spaces = normalizers(Spaces("", False, True), rules=False)
-    decoding = decoders(Spaces("", False, True), tokens, "<unk>", byte_fallback=True, words=True)
+    spaces = normalizers(SpaceOptions("", False, True), rules=False)
+    decoding = decoders(
+        SpaceOptions("", False, True), tokens, "<unk>", byte_fallback=True, words=True
+    )
     options = {
         "byte_fallback": True,
         "pre_tokenizers": WORDS,
@@ -165,13 +167,13 @@ def test_a_word_that_reads_as_the_token_of_a_byte() -> None:
     ("spaces", "steps"),
     [
         # A mark among the bytes becomes a space.
-        (Spaces("", False, True), ("byte-fallback", "replace:▁=> ")),
+        (SpaceOptions("", False, True), ("byte-fallback", "replace:▁=> ")),
         # No token is left that is a byte, or the first.
-        (Spaces("", False, True), ("replace:▁=> ", "fuse", "byte-fallback")),
+        (SpaceOptions("", False, True), ("replace:▁=> ", "fuse", "byte-fallback")),
         (PLAIN, ("byte-fallback", "fuse", "metaspace:always")),
     ],
 )
-def test_decoders_in_another_order(spaces: Spaces, steps: tuple[str, ...]) -> None:
+def test_decoders_in_another_order(spaces: SpaceOptions, steps: tuple[str, ...]) -> None:
     tokens = ["<unk>", "a", *BYTES, *([MARK] if spaces.dummy else [])]
     one = model(
         tokens,
@@ -191,7 +193,7 @@ def test_tokens_that_nothing_makes_are_noted() -> None:
     one = model(tokens, "bpe", "merges", merges=[Merge(2, 3, 4, 0, 0, 0)])
     notes = [loss for loss in formats.losses(one, "sentencepiece") if "control" in loss.what]
     assert [(loss.what, loss.minor) for loss in notes] == [
-        ("tokens that no text becomes, but as control pieces ('ba')", True)
+        ("tokens that no text is split into, except as control pieces ('ba')", True)
     ]
     ours, theirs = both(one)
     for text in ("ab", "ba", "abab", "baba"):

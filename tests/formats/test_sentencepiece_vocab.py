@@ -121,7 +121,7 @@ def test_lossy_models_are_written_all_the_same() -> None:
     [
         (b"<unk>\t0\na\t-1\nb", "its last line has no end"),
         (b"<unk>\t0\na\t-1e999\n", "the score of line 2 is too large"),
-        (b"<unk>\t0\na\t-1\na\t-2\n", "the piece 'a' is there twice"),
+        (b"<unk>\t0\na\t-1\na\t-2\n", "the piece 'a' occurs twice"),
         (b"<unk>\t0\na\xff\t-1\n", "piece 1 is not UTF-8"),
         (b"<unk>\t0\n\t-1\n", "is not a piece|holds|has the score"),
     ],

@@ -60,7 +60,7 @@ def with_rules(blob: bytes) -> Any:
     spec = proto.normalizer_spec
     spec.precompiled_charsmap = blob
     spec.add_dummy_prefix = spec.remove_extra_whitespaces = spec.escape_whitespaces = False
-    return spm.SentencePieceProcessor(model_proto=sentencepiece.serialized(proto))
+    return spm.SentencePieceProcessor(model_proto=sentencepiece.serialize(proto))
 
 
 @given(

@@ -37,7 +37,7 @@ def test_the_file_holds_all_of_it(trained: Tokenizer, tmp_path: Path) -> None:
 def test_hugging_face_refuses_it(trained: Tokenizer) -> None:
     document = orjson.loads(formats.serialize(trained.model))
     assert document["version"] == "tokctl-1"
-    assert "several pre-tokens" in (formats.obstacle(trained.model) or "")
+    assert "several pre-tokens" in (formats.why_not_loadable(trained.model) or "")
     tokenizers = pytest.importorskip("tokenizers")
     with pytest.raises(Exception, match="version"):
         tokenizers.Tokenizer.from_str(orjson.dumps(document).decode())

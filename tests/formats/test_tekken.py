@@ -121,7 +121,7 @@ def test_a_folder(tmp_path: Path) -> None:
     assert Tokenizer.load(tmp_path).model == Tokenizer.load(tmp_path / "tekken.json").model
     (tmp_path / "tokenizer.json").write_bytes(b"{}")
     source = formats.ModelInput("x", path=tmp_path)
-    assert not formats.named("tekken").detect(source)
+    assert not formats.format_named("tekken").detect(source)
 
 
 def test_written_otherwise(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.formats.ranks import BYTES, rank_file, their_encoding, tokens
 from tokctl import TokctlError, Tokenizer, formats, preset
 from tokctl._native import RankFile
 from tokctl.formats.contract import LoadOptions
-from tokctl.formats.tiktoken import ENCODINGS, KNOWN, TiktokenEncoding, fill
+from tokctl.formats.tiktoken import ENCODINGS, PUBLISHED, TiktokenEncoding, build_model
 from tokctl.model.patterns import KNOWN_PATTERNS, PATTERNS
 
 
@@ -34,7 +34,7 @@ def test_cl100k() -> None:
     assert len(ids) == 5 + len(holes)
     again = formats.parse(formats.serialize(model), "again")
     assert again == model
-    assert formats.obstacle(model) == "its BPE merges by rank only"
+    assert formats.why_not_loadable(model) == "its BPE merges by rank only"
 
 
 def test_its_facts_are_the_published_ones() -> None:
@@ -56,7 +56,7 @@ def test_its_facts_are_the_published_ones() -> None:
             assert special.pop("<|reserved_200018|>") == special["<|endofprompt|>"]
         assert special == ours.special
         assert KNOWN_PATTERNS[facts["pat_str"]] == ours.pre_tokenizers
-    assert {digest: known.name for digest, known in KNOWN.items()} == {
+    assert {digest: known.name for digest, known in PUBLISHED.items()} == {
         digests[name]: name for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")
     }
 
@@ -64,7 +64,7 @@ def test_its_facts_are_the_published_ones() -> None:
 def test_a_special_token_between_ranks() -> None:
     encoding = TiktokenEncoding("x", "gpt2", {"<|end|>": 256})
     ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 257, b"bc": 259}
-    model = fill(RankFile.of(list(ranks.items())), encoding)
+    model = build_model(RankFile.of(list(ranks.items())), encoding)
     assert model.special_ids == {"<|end|>": 256, "<|unused_258|>": 258}
     assert model.tokens[257:] == [b"ab", b"<|unused_258|>", b"bc"]
     assert formats.parse(formats.serialize(model), "x") == model
@@ -196,8 +196,8 @@ def test_a_special_token_with_the_rank_of_the_empty_token() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        (b" 257\n", b" 256\n", "line 258: line 257 has the rank 256, too"),
-        (b"YWJj", b"YWI=", "line 258: line 257 has the token b'ab', too"),
+        (b" 257\n", b" 256\n", "line 258: line 257 also has the rank 256"),
+        (b"YWJj", b"YWI=", "line 258: line 257 also has the token b'ab'"),
         (b"YWJj 257", b"YWJj", "line 258: expected a token in base64"),
         (b"YWJj 257", b"YWJj x", "line 258: expected a token"),
         (b"YWJj 257", b"YWJj 2 3", "line 258: expected a token"),
@@ -207,7 +207,7 @@ def test_a_special_token_with_the_rank_of_the_empty_token() -> None:
         (b"YWJj 257", b" \t", "line 258: expected a token"),
         (b"YWJj 257", b"YWJj! 257", "line 258: expected a token"),
         (b"YWJj 257", b"=YWJj 257", "line 258: expected a token"),
-        (b"YWJj 257", b"==== 257\n= 258", "line 259: line 258 has the token b'', too"),
+        (b"YWJj 257", b"==== 257\n= 258", "line 259: line 258 also has the token b''"),
         (b"YWJj 257", b"YWJj 99999999999999999999999", "line 258: the rank 9999.* is too large"),
         (b"YWJj 257", b"YWJj " + b"9" * 5000, "line 258: the rank 9999.* is too large"),
         (b"YWJj 257", b"YWJj 16000000", "only 258 have a token"),

@@ -107,7 +107,7 @@ def test_what_is_trained_here(splitting: str, tmp_path: Path) -> None:
     again = same(ours, tmp_path, some)
     assert again.recipe.splitting == splitting
     assert [loss.what for loss in formats.losses(ours.model, "tiktoken")] == [
-        "what is known of its training"
+        "the record of its training"
     ]
 
 
@@ -178,11 +178,11 @@ def test_what_is_lost() -> None:
     added = major(with_added(RECIPES["gpt2"]))
     assert added == [
         "how special tokens are found (<end>)",
-        "added tokens that are no special tokens (<x y>, word, abc)",
+        "added tokens that are not special tokens (<x y>, word, abc)",
     ]
     special = ("<|endoftext|>", "<|end", "<|endo")
     assert losing(special_tokens=special) == [
-        "which of two special tokens is found where one begins as the other (<|end)"
+        "which of two special tokens is found where one begins like the other (<|end)"
     ]
 
 

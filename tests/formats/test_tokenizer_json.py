@@ -31,8 +31,8 @@ def test_every_recipe_comes_back(name: str) -> None:
     data = formats.serialize(model)
     assert formats.parse(data, "x") == model
     assert formats.serialize(formats.parse(data, "x")) == data
-    reason = formats.obstacle(model)
-    assert reason == formats.obstacle(model.recipe)
+    reason = formats.why_not_loadable(model)
+    assert reason == formats.why_not_loadable(model.recipe)
     assert (reason is not None) == (name in REFUSED)
     if reason:
         assert json.loads(data)["version"] == "tokctl-1"
@@ -110,7 +110,7 @@ def test_tokens_that_are_spelled_alike() -> None:
     data = formats.serialize(model)
     assert json.loads(data)["version"] == "tokctl-1"
     assert formats.parse(data, "x") == model
-    assert formats.obstacle(model) == (
+    assert formats.why_not_loadable(model) == (
         "it knows tokens by their spelling, and two of these are spelled alike"
     )
 
@@ -119,7 +119,7 @@ def test_a_literal_added_token_is_not_theirs() -> None:
     model = filled(BPE_CHARACTERS)
     token = AddedToken("q", len(model.tokens), special=False, normalized=True, literal=True)
     model = replace(model, tokens=[*model.tokens, b"q"], added_tokens=(*model.added, token))
-    assert "normalize the spelling" in str(formats.obstacle(model))
+    assert "normalize the spelling" in str(formats.why_not_loadable(model))
     assert formats.parse(formats.serialize(model), "x") == model
 
 

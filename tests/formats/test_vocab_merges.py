@@ -19,7 +19,7 @@ from tests.formats.damage import damaged
 from tests.formats.models import RECIPES, filled
 from tokctl import TokctlError, Tokenizer, formats
 from tokctl.formats import UnsupportedByFormat
-from tokctl.formats.vocab_merges import MERGES, VOCAB
+from tokctl.formats.vocab_merges import MERGES_TXT, VOCAB_JSON
 from tokctl.model import byte_level
 from tokctl.sources.corpora import corpus_path
 
@@ -48,7 +48,7 @@ def test_gpt2(tmp_path: Path) -> None:
     assert (ours.format, ours.recipe.splitting) == ("vocab-merges", "gpt2")
     assert ours.model.tokens == made.model.tokens and ours.model.merges == made.model.merges
     assert ours.special_ids == {"<|endoftext|>": 50256}
-    files = [str(tmp_path / "x" / name) for name in (VOCAB, MERGES)]
+    files = [str(tmp_path / "x" / name) for name in (VOCAB_JSON, MERGES_TXT)]
     assert_same(ours, implementations.ByteLevelBPETokenizer.from_file(*files))
 
 
@@ -72,7 +72,7 @@ def test_words_with_a_suffix(tmp_path: Path) -> None:
     assert kinds(made.model, "vocab-merges") == []
     made.save(tmp_path / "x", "vocab-merges")
     ours = Tokenizer.load(tmp_path / "x")
-    files = [str(tmp_path / "x" / name) for name in (VOCAB, MERGES)]
+    files = [str(tmp_path / "x" / name) for name in (VOCAB_JSON, MERGES_TXT)]
     theirs = implementations.CharBPETokenizer.from_file(*files, unk_token="<unk>", suffix="</w>")
     theirs._tokenizer.encode_special_tokens = True
     assert_same(ours, theirs)
@@ -88,9 +88,9 @@ def clip() -> tuple[dict[str, int], list[tuple[str, str]]]:
 
 def test_bytes_with_a_suffix_are_those_of_clip(tmp_path: Path) -> None:
     vocabulary, merges = clip()
-    (tmp_path / VOCAB).write_text(json.dumps(vocabulary), encoding="utf-8")
-    (tmp_path / MERGES).write_text("\n".join(map(" ".join, merges)), encoding="utf-8")
-    ours = Tokenizer.load(tmp_path / VOCAB)
+    (tmp_path / VOCAB_JSON).write_text(json.dumps(vocabulary), encoding="utf-8")
+    (tmp_path / MERGES_TXT).write_text("\n".join(map(" ".join, merges)), encoding="utf-8")
+    ours = Tokenizer.load(tmp_path / VOCAB_JSON)
     end = "<|endoftext|>"
     made = hf.Tokenizer(hf.models.BPE(vocabulary, merges, unk_token=end, end_of_word_suffix="</w>"))
     made.normalizer = hf.normalizers.Sequence([
@@ -186,8 +186,8 @@ def test_a_space_in_a_token() -> None:
 
 
 def pair(tmp_path: Path, vocab: Any, merges: str) -> Path:
-    (tmp_path / VOCAB).write_text(json.dumps(vocab))
-    (tmp_path / MERGES).write_text(merges, newline="")
+    (tmp_path / VOCAB_JSON).write_text(json.dumps(vocab))
+    (tmp_path / MERGES_TXT).write_text(merges, newline="")
     return tmp_path
 
 
@@ -205,7 +205,7 @@ def test_the_order_of_merges_and_the_lines(tmp_path: Path) -> None:
     assert ours.encode_ids("abc") == [257, BYTES["c"]]
     assert ours.special_ids == {"<s>": 258, "[x]": 259}
     theirs = implementations.ByteLevelBPETokenizer.from_file(
-        str(folder / VOCAB), str(folder / MERGES)
+        str(folder / VOCAB_JSON), str(folder / MERGES_TXT)
     )
     assert theirs.encode("abc").ids == [257, BYTES["c"]]
     hints = Tokenizer.load(folder, special_tokens={"<>": 260, "<end>": 261})
@@ -218,7 +218,7 @@ def test_the_order_of_merges_and_the_lines(tmp_path: Path) -> None:
     ("vocab", "merges", "message"),
     [
         ({"a": 0, "b": 1, "ab": 2}, "a b\n", "so nothing says how a text is split"),
-        (BYTES, "a b\n", "merge 1 names 'ab', which is no token"),
+        (BYTES, "a b\n", "merge 1 names 'ab', which is not a token"),
         (BYTES, "a b c\n", "merge 1 is not a pair"),
         (BYTES, "a\n", "merge 1 is not a pair"),
         (BYTES, "\n", "merge 1 is not a pair"),
@@ -267,7 +267,9 @@ def test_bytes_that_are_missing(tmp_path: Path) -> None:
     ours = Tokenizer.load(folder)
     assert_same(
         ours,
-        implementations.ByteLevelBPETokenizer.from_file(str(folder / VOCAB), str(folder / MERGES)),
+        implementations.ByteLevelBPETokenizer.from_file(
+            str(folder / VOCAB_JSON), str(folder / MERGES_TXT)
+        ),
     )
     assert kinds(ours.model, "vocab-merges") == []
     absent = {byte_level.CHARACTERS[byte] for byte in (0x04, 0x0B, 0x1D, 0xF1)}
@@ -275,7 +277,7 @@ def test_bytes_that_are_missing(tmp_path: Path) -> None:
     (tmp_path / "fewer").mkdir()
     folder = pair(tmp_path / "fewer", vocab, "l o\n")
     lacking = Tokenizer.load(folder)
-    files = [str(folder / name) for name in (VOCAB, MERGES)]
+    files = [str(folder / name) for name in (VOCAB_JSON, MERGES_TXT)]
     theirs = implementations.ByteLevelBPETokenizer.from_file(*files)
     assert_same(lacking, theirs)
     for text in ("a\x04\x0b b", "\x1d", "lo\U00040000lo"):

@@ -106,7 +106,7 @@ def test_it_is_no_model(tmp_path: Path) -> None:
         )
     for data in (b"", b"a\n", b"a\t-1.5\n", b"<unk>\t0\n<s>\t-2\n", b"a 5\n", b"{}\t1\n"):
         source = formats.ModelInput("x", data=data)
-        assert formats.named("word-counts").detect(source) == (data == b"{}\t1\n")
+        assert formats.format_named("word-counts").detect(source) == (data == b"{}\t1\n")
 
 
 @pytest.mark.parametrize("name", ["word", "char", "graphemes"])

@@ -45,7 +45,7 @@ def test_sequences_are_full() -> None:
 
 
 def test_a_size_of_nothing_is_an_error() -> None:
-    with pytest.raises(TokctlError, match="can't have 0 ids"):
+    with pytest.raises(TokctlError, match="invalid value 0 for the length of sequences"):
         Packer(0)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.interop.peers import auto, folder_of, trained, transformers, write
 from tests.tools.transformers_classes import class_names, class_there, is_plain, made, roles_of
-from tokctl.formats.huggingface.class_names import by_model, chosen
+from tokctl.formats.huggingface.class_names import choose_class, classes_by_model_type
 from tokctl.formats.huggingface.classes import FILE, known_classes, table
 
 tokenization_auto = importlib.import_module("transformers.models.auto.tokenization_auto")
@@ -76,7 +76,7 @@ def test_languages_and_models_are_those_of_transformers() -> None:
         if name
     }
     # What is missing there needs a library that is not installed.
-    ours = {model: name for model, name in by_model().items() if model in there}
+    ours = {model: name for model, name in classes_by_model_type().items() if model in there}
     if "MistralCommonBackend" not in there.values():
         ours = {m: "TokenizersBackend" if "Mistral" in name else name for m, name in ours.items()}
     assert ours == there
@@ -132,7 +132,7 @@ def test_the_class_is_chosen_as_there(taken: list[str], tmp_path: Path) -> None:
         "nllb",
         "gpt-sw3",
     )
-    for model in (*by_model(), "llama", "no such model"):
+    for model in (*classes_by_model_type(), "llama", "no such model"):
         write(folder, "config.json", {"model_type": model})
         for name in NAMES if model in few else ("",):
             config = {"tokenizer_class": name} if name else {}
@@ -143,7 +143,7 @@ def test_the_class_is_chosen_as_there(taken: list[str], tmp_path: Path) -> None:
                 continue  # It needs a library that is not installed.
             there = taken.pop()
             compared += 1
-            found = chosen(config, {"model_type": model}, document, tekken=False)
+            found = choose_class(config, {"model_type": model}, document, tekken=False)
             alias = class_there(found)
             ours = alias.__name__ if alias and not is_plain(alias) else "TokenizersBackend"
             there = "TokenizersBackend" if there == "PythonBackend" else there

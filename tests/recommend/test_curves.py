@@ -266,8 +266,8 @@ def test_errors() -> None:
     assert message(text, candidates=["char"]) == "no candidate is called 'char'"
     assert message(text, sizes=[]) == "no size is named"
     assert message(text, held_out=0.0).startswith("nothing is held out")
-    assert message(text, held_out=2.0) == "a share of 2.0 can't be held out"
-    assert message(text, params=3) == "a model can't have 3 parameters"
+    assert message(text, held_out=2.0) == "invalid value 2.0 for the held-out share"
+    assert message(text, params=3) == "invalid value 3 for parameters"
     assert message(text, sample_size=9).startswith("a sample of 9 bytes is too small")
     for sizes, threads, sample in product(([0], [300]), (0, 1), (0, 5000)):
         if sizes == [300] and threads and sample:

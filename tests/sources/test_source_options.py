@@ -103,9 +103,9 @@ def test_what_is_read_and_how() -> None:
     ("options", "says"),
     [
         ({"format": "csv"}, "invalid value 'csv' for --format"),
-        ({"format": "text", "text_field": "a"}, "does not go with --format text"),
-        ({"format": "raw", "text_field": "a"}, "does not go with --format raw"),
-        ({"format": "tsv", "text_field": "a"}, "does not go with --format tsv"),
+        ({"format": "text", "text_field": "a"}, "can't be used with --format text"),
+        ({"format": "raw", "text_field": "a"}, "can't be used with --format raw"),
+        ({"format": "tsv", "text_field": "a"}, "can't be used with --format tsv"),
         ({"text_field": ""}, "--text-field is empty"),
         ({"include": ["a", ""]}, "a pattern of --include is empty"),
         ({"exclude": [""]}, "a pattern of --exclude is empty"),

@@ -20,7 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tokctl.formats.huggingface.class_names import bare
+from tokctl.formats.huggingface.class_names import without_fast
 from tokctl.formats.huggingface.classes import FILE, ROLES
 
 #: The keys of a row that are taken from transformers, and `extra` if it is a list of languages.
@@ -99,7 +99,7 @@ def class_by_model() -> dict[str, str]:
         while isinstance(name, ast.IfExp):  # if a library is installed
             name = name.body
         found[kind.value] = name.value
-    return {kind: bare(name) for kind, name in found.items()}
+    return {kind: without_fast(name) for kind, name in found.items()}
 
 
 def unnamed(by_model: dict[str, str]) -> dict[str, str]:
@@ -148,7 +148,9 @@ def made(given: dict[str, Any]) -> str:
     import transformers
 
     by_model = class_by_model()
-    names = {bare(name) for name in class_names() if class_there(name)} | {*by_model.values()}
+    names = {without_fast(name) for name in class_names() if class_there(name)} | {
+        *by_model.values()
+    }
     names |= {*given["classes"]}
     rows = {name: row_of(name, given["classes"].get(name, {}), by_model) for name in sorted(names)}
     auto = _module("models.auto.tokenization_auto")

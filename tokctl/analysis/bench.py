@@ -313,8 +313,8 @@ def _load_in_libraries(
     not loaded), the reader or None, and the reason for None.
     """
     path = Path(model)
-    if hub.is_name(model):
-        path = hub.fetch(hub.repository(str(model)))
+    if hub.is_hub_name(model):
+        path = hub.fetch(hub.parse_repository(str(model)))
     for package, (module, format_name) in LIBRARIES.items():
         if find_spec(module) is None:
             yield package, None, "is not installed"

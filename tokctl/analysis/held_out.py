@@ -53,7 +53,7 @@ def check_share(share: float) -> None:
     """Raise TokctlError unless 0 <= share < 1."""
     if not 0 <= share < 1:
         raise BadOption(
-            f"a share of {share} can't be held out",
+            f"invalid value {share} for the held-out share",
             "give a share of at least 0 and less than 1",
             "bad-value",
         )

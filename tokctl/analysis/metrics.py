@@ -788,7 +788,7 @@ def definition_of(name: str, among: Mapping[str, Definition] = DEFINITIONS) -> D
     close = difflib.get_close_matches(plain, among, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
     raise BadOption(
-        f"no metric is called {name!r}", f"{hint}these are: {', '.join(among)}", "unknown-name"
+        f"no metric is called {name!r}", f"{hint}choose one of: {', '.join(among)}", "unknown-name"
     )
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tokctl import formats
 from tokctl.core.errors import BadInput, TokctlError
 from tokctl.core.humanize import plural
-from tokctl.formats.vocab_merges import are_like_clip
+from tokctl.formats.vocab_merges import is_clip_vocabulary
 from tokctl.sources import Document, Records, Source, flat, open_sources
 from tokctl.tokenizer.documents import line_blocks
 
@@ -500,13 +500,13 @@ def readers_of(
     reasons: list[str] = []
     missing: list[str] = []
     try:
-        if format_name is None or formats.named(format_name).reads:
+        if format_name is None or formats.format_named(format_name).reads:
             loaded = Tokenizer.load(other)
             format_name = format_name or loaded.format
             readers.append(_own_reader(loaded))
     except TokctlError as error:
         failed.append(Difference("tokctl", "error", said=(error.message,)))
-    obstacle = formats.obstacle(tokenizer.model) if format_name == "tokctl" else None
+    obstacle = formats.why_not_loadable(tokenizer.model) if format_name == "tokctl" else None
     for peer in PEERS.get(format_name or "", ()):
         if obstacle:
             reasons.append(f"{peer.package} refuses the file: {obstacle}")
@@ -656,7 +656,7 @@ def vocab_merges(path: Path, model: Model) -> LoadedTokenizer:
     """
     folder = path if path.is_dir() else path.parent
     files = str(folder / "vocab.json"), str(folder / "merges.txt")
-    if are_like_clip(json.loads(Path(files[0]).read_bytes())):
+    if is_clip_vocabulary(json.loads(Path(files[0]).read_bytes())):
         tokenizer = _import_transformers().CLIPTokenizer(*files)
         # If the files have no ids for its two special tokens, the class gives them new ones.
         clip_specials = set(tokenizer.all_special_tokens)

@@ -255,7 +255,7 @@ def _read(parameter: Any, by_typer: Callable[[Any, Any], Any], context: Any, val
     try:
         found = whole_number(value) if number is int else number(without_separators(value))
     except ValueError:
-        wrong = f"{value!r} is no {'whole ' if number is int else ''}number."
+        wrong = f"{value!r} is not a {'whole ' if number is int else ''}number."
     else:
         if least is None or found >= least:
             return found
@@ -316,7 +316,7 @@ def _check_together(parameters: Sequence[Any], values: Mapping[str, Any]) -> Non
         names = [usage.split(" ")[0] for usage in needs]
         if names and not any(name in given for name in names):
             raise BadOption(
-                f"{option} goes with {listed(names, 'or')}",
+                f"{option} needs {listed(names, 'or')}",
                 f"add {listed(needs, 'or')}, or leave {option} out",
                 "missing-option",
             )

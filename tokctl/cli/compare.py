@@ -374,7 +374,7 @@ def _embeddings(values: Sequence[str], models: Sequence[str]) -> dict[str, str]:
         if name not in models:
             raise BadOption(
                 f"--embeddings: no model of this comparison is called {name!r}",
-                f"its models are: {', '.join(models)}",
+                f"choose one of: {', '.join(models)}",
                 "unknown-name",
             )
         if name in files:
@@ -429,7 +429,7 @@ def _told_apart(models: list[str], paths: list[str], form: str) -> tuple[list[st
     """
     from tokctl import formats
 
-    found = [path for path in paths if form == "auto" and formats.recognized(path)]
+    found = [path for path in paths if form == "auto" and formats.format_of(path)]
     if found and models:
         both = " ".join(f"-m {path}" for path in [*models, *found])
         raise BadOption(

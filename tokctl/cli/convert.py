@@ -130,7 +130,7 @@ def convert(
     if texts:
         found = _verify(world, tokenizer, planned.files, target, form, texts, lossy=lossy)
     saving.write(planned.files, target, form)
-    why = formats.obstacle(tokenizer.model) if form.name == "tokctl" else None
+    why = formats.why_not_loadable(tokenizer.model) if form.name == "tokctl" else None
     if why:
         world.say(f"note: Hugging Face refuses this file: {printable(why)}")
         if _holds(tokenizer.model, "huggingface"):
@@ -219,8 +219,8 @@ def _target_of(model: str, form: "Format", prune: int | None) -> str:
 def _stem(model: str) -> str:
     from tokctl.formats import hub
 
-    if hub.is_name(model):
-        return hub.repository(model).name.rpartition("/")[2]
+    if hub.is_hub_name(model):
+        return hub.parse_repository(model).name.rpartition("/")[2]
     path = Path(model)
     return path.resolve().name if path.is_dir() else path.stem
 

@@ -321,7 +321,7 @@ def _say_doubled(
 def _check_alpha(form: str, *, special: bool) -> None:
     if form == "pieces":
         raise BadOption(
-            "--alpha does not go with --as pieces",
+            "--alpha can't be used with --as pieces",
             "take ids, tokens, jsonl or bin without offsets",
             "conflict",
         )
@@ -390,11 +390,11 @@ class OutputPlan(NamedTuple):
             )
         size = None
         if options.shard_size is not None:
-            hint = "it is a number of ids from 1 up: 100M, say"
+            hint = "give a number of ids of at least 1, for example 100M"
             size = count_of("--shard-size", options.shard_size, 2**63, hint)
             if form not in SHARDED:
                 raise BadOption(
-                    f"--shard-size does not go with --as {form}",
+                    f"--shard-size can't be used with --as {form}",
                     f"take one of: {', '.join(SHARDED)}",
                     "conflict",
                 )
@@ -464,7 +464,7 @@ class OutputPlan(NamedTuple):
             if rows.padding or rows.truncation:
                 option = "--pad" if rows.padding else "--max-length"
                 raise BadOption(
-                    f"--eos does not go with {option}: the end is not that of the text",
+                    f"--eos can't be used with {option}: the end is not that of the text",
                     "leave one of them out",
                     "conflict",
                 )

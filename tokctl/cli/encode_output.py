@@ -121,7 +121,7 @@ def _padding(tokenizer: Tokenizer, pad: str, token: str | None) -> Padding:
     elif token not in special:
         raise BadOption(
             f"the padding token {token!r} is not a special token of this model",
-            f"it has: {_listed(special)}",
+            f"choose one of: {_listed(special)}",
             "unknown-name",
         )
     length = None if pad == "longest" else int(pad)

@@ -21,7 +21,9 @@ def cluster(world: Console, name: str) -> "Cluster":
     """
     if name != "ray" and not name.startswith("ray://"):
         raise BadOption(
-            f"there is no engine {name!r}", "choose ray, or ray://HOST:PORT", "unknown-name"
+            f"invalid value {name!r} for the engine",
+            "choose ray, or ray://HOST:PORT",
+            "unknown-name",
         )
     from tokctl.extras.ray import Cluster
 

@@ -240,7 +240,7 @@ def _check_counts(
         return
     if question not in ("--state", "--pairs", "--watch"):
         raise BadOption(
-            "--word-counts goes with --state, --pairs or --watch", "leave it out", "conflict"
+            "--word-counts needs --state, --pairs or --watch", "leave it out", "conflict"
         )
     if errors is not None:
         raise BadOption(

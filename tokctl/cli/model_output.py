@@ -48,9 +48,9 @@ def form_of(name: str | None, output: str | None, usual: str = "tokctl") -> Form
         TokctlError: tokctl does not write the format; or `--to` is missing, and the path ends like
             another format's.
     """
-    from tokctl.formats import FORMATS, named
+    from tokctl.formats import FORMATS, format_named
 
-    form = named(name or usual)
+    form = format_named(name or usual)
     if name is None and output is not None and not output.endswith(form.suffix):
         others = [one for one in FORMATS if one.suffix and output.endswith(one.suffix)]
         if others:
@@ -143,4 +143,4 @@ def plan(world: Console, model: Model, form: Format, *, lossy: bool) -> Conversi
             f"--lossy writes it without {'that' if len(major) == 1 else 'them'}, and then ids "
             "or texts can differ",
         )
-    return ConversionPlan(saving.what_it_holds(model, form.name), losses)
+    return ConversionPlan(saving.supported_contents(model, form.name), losses)

@@ -113,7 +113,7 @@ def size_of(option: str, text: str, least: int = 1) -> int:
     bytes_: int = int(whole) * scale + int(part or 0) * scale // 10 ** len(part)
     if bytes_ < least:
         raise BadOption(
-            f"{option} can't be less than {spoken(least)}", f"say {spoken(least)}", "bad-value"
+            f"invalid value {text!r} for {option}", f"give at least {spoken(least)}", "bad-value"
         )
     return bytes_
 

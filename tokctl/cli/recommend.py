@@ -129,7 +129,7 @@ def parameters(text: str) -> int:
     if not match:
         raise BadOption(
             f"invalid value {text!r} for --params",
-            "it is a number of parameters: 125M, 1B, 7B, 1.3B",
+            "give a number of parameters: 125M, 1B, 7B, 1.3B",
             "bad-value",
         )
     whole, part, unit = match.groups(default="")

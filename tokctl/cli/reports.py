@@ -87,7 +87,7 @@ def requested_report(
     if chart is not None and chart not in names:
         raise BadOption(
             f"no chart of tokctl {command} is called {chart!r}",
-            f"its charts are: {', '.join(names)}",
+            f"choose one of: {', '.join(names)}",
             "unknown-name",
         )
     report = RequestedFiles(html, plot, chart)

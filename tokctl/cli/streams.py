@@ -67,7 +67,7 @@ def leading_models(
         return [], names  # keep the start short: do not open the text to test it
     from tokctl import formats
 
-    models = list(takewhile(formats.recognized, names))
+    models = list(takewhile(formats.format_of, names))
     if models and environ:
         raise BadOption(
             f"{models[0]} is a model, and $TOKCTL_MODEL names {environ}",
@@ -88,7 +88,7 @@ def refuse_models(named: Sequence[str], sources: Sequence[Source], form: str) ->
 
     inside = [source.name for source in sources if source.name.endswith(_SUFFIXES)]
     for name in dict.fromkeys([*named, *inside]) if form == "auto" else ():
-        if found := formats.recognized(name):
+        if found := formats.format_of(name):
             raise BadInput(
                 f"{name} is a model ({found.title}), and training is on text",
                 f"to continue training it: tokctl train --extend {name} TEXT; to train on the "

@@ -186,7 +186,7 @@ def _report(
         output.show_steps,
         replaced=path if replaced else None,
     )
-    if why := formats.obstacle(tokenizer.model):
+    if why := formats.why_not_loadable(tokenizer.model):
         world.say(f"note: Hugging Face refuses this file: {printable(why)}")
     if output.json:
         from tokctl.core import orjson
@@ -391,7 +391,7 @@ def check_save_counts(
         streams.check_output(world, save_counts)
     if weigh([text.name for text in texts], chosen.weights)[1] != 1:
         raise BadOption(
-            "weights with decimals make counts that are no whole numbers, which a file of "
+            "weights with decimals make counts that are not whole numbers, which a file of "
             "counts can't hold",
             "give whole weights, or leave --save-counts out",
             "conflict",

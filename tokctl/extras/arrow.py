@@ -103,7 +103,7 @@ def encode_table(
     tokenizer = _tokenizer(model)
     check_errors(errors)
     check_threads(threads)
-    given = _table(pa, table)
+    source = _table(pa, table)
     if ids == count:
         raise BadOption(
             f"the columns of ids and of counts can't both be called {ids}",
@@ -111,7 +111,7 @@ def encode_table(
             "conflict",
         )
     for name in (ids, count):
-        if name in given.column_names and not replace:
+        if name in source.column_names and not replace:
             raise BadOption(
                 f"the table has a column {name} already",
                 "ids=… and count=… name the new ones, or replace=True replaces it",
@@ -135,7 +135,7 @@ def encode_table(
             raise no_id_error(f"a character of row {texts.row(error.details[0])}") from None
         return _Lists(pa, *(wrap.applied(*found) if wrap else found), texts.valid)
 
-    lists = [encoded(texts) for texts in _texts(given.schema, [given], text)]
+    lists = [encoded(texts) for texts in _texts(source.schema, [source], text)]
     large = any(part.count > _LONGEST for part in lists)
     kind = pa.large_list(pa.uint32()) if large else pa.list_(pa.uint32())
     chunks = [part.array(kind) for part in lists]
@@ -143,11 +143,11 @@ def encode_table(
     columns = {ids: (chunks, kind), count: (lengths, pa.int64())}
     for name, (parts, of) in columns.items():
         column = pa.chunked_array(parts, of)
-        if name in given.column_names:
-            given = given.set_column(given.column_names.index(name), name, column)
+        if name in source.column_names:
+            source = source.set_column(source.column_names.index(name), name, column)
         else:
-            given = given.append_column(name, column)
-    return given
+            source = source.append_column(name, column)
+    return source
 
 
 @suggesting
@@ -203,24 +203,24 @@ def count_table(
     counter = _native.Counter(*parts, threads, **memory_limit(options))
     counter.set_weight(weight)
     if isinstance(table, pa.RecordBatchReader):
-        given: Iterable[Any] = (pa.Table.from_batches([batch]) for batch in table)
+        tables_of_batches: Iterable[Any] = (pa.Table.from_batches([batch]) for batch in table)
     else:
         table = _table(pa, table)
-        given = [table]
-    for texts in _texts(table.schema, given, text):
+        tables_of_batches = [table]
+    for texts in _texts(table.schema, tables_of_batches, text):
         column = texts.column if split.is_byte_level else texts.checked(errors)
         counter.feed_documents(column)
     return table_of_counts(finish_counts(counter, 1), source)
 
 
-def table_of_counts(counts: _native.Counts, source: int, before: int = 0) -> pa.Table:
-    """Return a table of counts like `count_table`, with places that begin at `before`."""
+def table_of_counts(counts: _native.Counts, source: int, rows_before: int = 0) -> pa.Table:
+    """Return a table of counts like `count_table`, with places that begin at `rows_before`."""
     pa = _pyarrow()
     size = len(counts)
     ones = pa.repeat(pa.scalar(1, pa.uint64()), size)
-    start = pa.scalar(before, pa.uint64())
-    places = pa.compute.subtract(pa.compute.cumulative_sum(ones, start), ones)
-    return _counted(pa, counts, pa.repeat(pa.scalar(source, pa.uint64()), size), places)
+    start = pa.scalar(rows_before, pa.uint64())
+    row_numbers = pa.compute.subtract(pa.compute.cumulative_sum(ones, start), ones)
+    return _counted(pa, counts, pa.repeat(pa.scalar(source, pa.uint64()), size), row_numbers)
 
 
 def merge_counts(counted: Iterable[Any]) -> pa.Table:
@@ -270,14 +270,14 @@ def partitioned(counted: Any, chosen: range, partitions: int) -> Iterator[pa.Tab
     """Yield the tables of `partition_counts` with the numbers in `chosen`, one at a time."""
     pa = _pyarrow()
     with _damaged(pa):
-        whole = _count_columns(pa, counted).combine_chunks()
-        column = whole.column(0)
+        combined = _count_columns(pa, counted).combine_chunks()
+        column = combined.column(0)
         if not column.num_chunks:
-            yield from [whole] * len(chosen)
+            yield from [combined] * len(chosen)
             return
         rows = tables.text_column(column.chunk(0)).parts(partitions)
         for number in chosen:
-            yield whole.take(_numbers(pa, rows[number]))
+            yield combined.take(_numbers(pa, rows[number]))
 
 
 def counts_from_table(counted: Any, min_count: int = 1) -> _native.Counts:
@@ -329,14 +329,14 @@ class _Texts:
         valid: for each row, whether it has a text; None: all rows have one.
     """
 
-    def __init__(self, texts: Any, before: int) -> None:
-        """Wrap an array of texts that has `before` rows of the table in front of it."""
+    def __init__(self, texts: Any, rows_before: int) -> None:
+        """Wrap an array of texts that has `rows_before` rows of the table in front of it."""
         from pyarrow import compute
 
         valid = tables.is_valid(texts)
         self.valid = None if valid.true_count == len(texts) else valid
         self._rows = None if self.valid is None else compute.indices_nonzero(valid)
-        self._before = before
+        self._before = rows_before
         self.column = tables.text_column(texts, self._rows)
 
     def row(self, number: int) -> int:
@@ -365,24 +365,24 @@ class _Texts:
 def _texts(schema: pa.Schema, some: Iterable[pa.Table], text: str) -> Iterator[_Texts]:
     """Yield the texts in column `text` of consecutive tables, some rows at a time."""
     pa = _pyarrow()
-    first, *below = tables.path_to(schema, text, "the table", "text=…")
-    before = 0
-    for chunk in chain.from_iterable(table.column(first).chunks for table in some):
+    column, *fields = tables.path_to(schema, text, "the table", "text=…")
+    rows_before = 0
+    for chunk in chain.from_iterable(table.column(column).chunks for table in some):
         with _damaged(pa):
-            parts = list(_parts(tables.texts_at(chunk, below), before))
+            parts = list(_parts(tables.texts_at(chunk, fields), rows_before))
         yield from parts
-        before += len(chunk)
+        rows_before += len(chunk)
 
 
-def _parts(texts: Any, before: int) -> Iterator[_Texts]:
+def _parts(texts: Any, rows_before: int) -> Iterator[_Texts]:
     """Yield an array of texts in parts of at most `_CHUNK` bytes, or of a single text."""
-    found = _Texts(texts, before)
-    if len(texts) < 2 or found.column.size <= _CHUNK:
-        yield found
+    texts_part = _Texts(texts, rows_before)
+    if len(texts) < 2 or texts_part.column.size <= _CHUNK:
+        yield texts_part
         return
-    half = len(texts) // 2
-    yield from _parts(texts.slice(0, half), before)
-    yield from _parts(texts.slice(half), before + half)
+    middle = len(texts) // 2
+    yield from _parts(texts.slice(0, middle), rows_before)
+    yield from _parts(texts.slice(middle), rows_before + middle)
 
 
 class _Lists:
@@ -392,8 +392,8 @@ class _Lists:
         self.count = len(ids)
         self._pa, self._valid = pa, valid
         self._ids = pa.Array.from_buffers(pa.uint32(), len(ids), [None, pa.py_buffer(ids)])
-        ends = len(offsets) // 8
-        self._offsets = pa.Array.from_buffers(pa.int64(), ends, [None, pa.py_buffer(offsets)])
+        length = len(offsets) // 8
+        self._offsets = pa.Array.from_buffers(pa.int64(), length, [None, pa.py_buffer(offsets)])
 
     def array(self, kind: Any) -> Any:
         """Return the ids as an Arrow array of lists; `kind` is the type of list."""
@@ -413,35 +413,35 @@ class _Wrap:
     """Truncation, and special tokens added around the ids of each text."""
 
     def __init__(self, around: Sequence[list[int]], truncation: Truncation | None) -> None:
-        before, behind = around
-        self._around = before, behind
+        prefix, suffix = around
+        self._around = prefix, suffix
         self._truncation = truncation
         if truncation is not None:
-            truncation.room(len(before) + len(behind))  # raises now if there is no room
+            truncation.room(len(prefix) + len(suffix))  # raises now if there is no room
 
     def applied(self, ids: _native.IdArray, offsets: bytes) -> tuple[_native.IdArray, bytes]:
         added = sum(map(len, self._around))
         cut = self._truncation
-        most = _LONGEST
+        max_bytes = _LONGEST
         if cut is not None:
-            most = cut.room(added)
-            ends = memoryview(offsets).cast("q")
-            if cut.strategy == "only-second" and len(ends) > 1:
-                longest = max(map(int.__sub__, ends[1:], ends))
+            max_bytes = cut.room(added)
+            end_offsets = memoryview(offsets).cast("q")
+            if cut.strategy == "only-second" and len(end_offsets) > 1:
+                longest = max(map(int.__sub__, end_offsets[1:], end_offsets))
                 cut.lengths(longest, None, added)  # raises if the text is too long
         return ids.wrapped(
-            offsets, *self._around, most, cut is not None and cut.direction == "left"
+            offsets, *self._around, max_bytes, cut is not None and cut.direction == "left"
         )
 
 
 # -- columns of counts -----------------------------------------------------------------------------
 
 
-def _counted(pa: Any, counts: _native.Counts, sources: Any, places: Any) -> pa.Table:
+def _counted(pa: Any, counts: _native.Counts, sources: Any, row_numbers: Any) -> pa.Table:
     texts, offsets, times = counts.columns()
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(texts)]
     pre_tokens = pa.Array.from_buffers(pa.large_binary(), len(counts), buffers)
-    columns = [pre_tokens, _numbers(pa, times), sources, places]
+    columns = [pre_tokens, _numbers(pa, times), sources, row_numbers]
     return pa.Table.from_arrays(columns, schema=_schema(pa))
 
 
@@ -456,15 +456,15 @@ def _numbers(pa: Any, data: bytes) -> Any:
 
 def _merged(pa: Any, counted: Iterable[Any]) -> tuple[_native.Counts, bytes, bytes]:
     with _damaged(pa), _too_large():
-        return _native.merge_counts([row for one in counted for row in _rows(pa, one)])
+        return _native.merge_counts([row for table in counted for row in _rows(pa, table)])
 
 
 def _rows(pa: Any, counted: Any) -> Iterator[tuple[_native.TextColumn, Any, Any, Any]]:
     """Yield the columns of a table of counts, batch by batch, as the native core takes them."""
     for batch in _count_columns(pa, counted).to_batches():
         texts, *numbers = batch.columns
-        counts, sources, places = map(tables.numbers, numbers)
-        yield tables.text_column(texts), counts, sources, places
+        counts, sources, row_numbers = map(tables.numbers, numbers)
+        yield tables.text_column(texts), counts, sources, row_numbers
 
 
 @contextlib.contextmanager
@@ -512,14 +512,14 @@ def _pyarrow() -> Any:
     return pa
 
 
-def _table(pa: Any, given: Any) -> pa.Table:
-    if isinstance(given, pa.Table):
-        return given
+def _table(pa: Any, value: Any) -> pa.Table:
+    if isinstance(value, pa.Table):
+        return value
     try:
-        return pa.table(given)
+        return pa.table(value)
     except (TypeError, ValueError, AttributeError, pa.ArrowException) as error:
         raise BadInput(
-            f"invalid value {brief(given)} for the table: {_reason(error)}",
+            f"invalid value {brief(value)} for the table: {_reason(error)}",
             "give a table of pyarrow, or a DataFrame of polars or of pandas 2.2 or later",
         ) from None
 
@@ -548,28 +548,28 @@ def _reason(error: Exception) -> str:
     return str(error).strip().partition("\n")[0].rstrip(".")
 
 
-def _check_number(name: str, value: object, least: int, end: int) -> None:
-    if type(value) is not int or not least <= value < end:
+def _check_number(name: str, value: object, minimum: int, end: int) -> None:
+    if type(value) is not int or not minimum <= value < end:
         raise BadOption(
             f"invalid value {brief(value)} for {name}",
-            f"give a whole number from {least} to {end - 1:,}",
+            f"give a whole number from {minimum} to {end - 1:,}",
             "bad-value",
         )
 
 
-def recipe_of(given: Recipe | Tokenizer | str | os.PathLike[str]) -> Recipe:
+def recipe_of(value: Recipe | Tokenizer | str | os.PathLike[str]) -> Recipe:
     """Return the recipe that the argument `recipe` of `count_table` names.
 
     Raises:
         TokctlError: the model can't be loaded.
     """
-    if isinstance(given, Recipe):
-        return given
-    if isinstance(given, str) and given in ALGORITHMS:
-        return default_recipe(given)
-    if isinstance(given, str) and given in PRESETS:
-        return preset(given)
-    return _tokenizer(given).recipe
+    if isinstance(value, Recipe):
+        return value
+    if isinstance(value, str) and value in ALGORITHMS:
+        return default_recipe(value)
+    if isinstance(value, str) and value in PRESETS:
+        return preset(value)
+    return _tokenizer(value).recipe
 
 
 def _tokenizer(model: Tokenizer | str | os.PathLike[str]) -> Tokenizer:
@@ -593,7 +593,7 @@ def _stamp(path: Path) -> tuple[object, ...]:
     """
     try:
         files = sorted(path.iterdir()) if path.is_dir() else [path]
-        found = [file.stat() for file in files if file.is_file()]
+        stats = [file.stat() for file in files if file.is_file()]
     except OSError:
         return ()
-    return tuple((at.st_ino, at.st_mtime_ns, at.st_size) for at in found)
+    return tuple((at.st_ino, at.st_mtime_ns, at.st_size) for at in stats)

@@ -67,8 +67,8 @@ def encode(
         TokctlError: see `encode_table`. Errors in a text are raised when the columns are computed,
             and name the partition, from 0, and the row in the partition; all others at once.
     """
-    given = {"model": model, "text": text, **options}
-    return frame.map_partitions(_encoded, meta=_encoded(frame._meta, **given), **given)
+    arguments = {"model": model, "text": text, **options}
+    return frame.map_partitions(_encoded, meta=_encoded(frame._meta, **arguments), **arguments)
 
 
 def count(
@@ -91,11 +91,11 @@ def count(
     Raises:
         TokctlError: see `count_table`; at the same moments as in `encode`.
     """
-    given = {"recipe": recipe, "text": text, **options}
-    _counted(frame._meta, **given)
+    arguments = {"recipe": recipe, "text": text, **options}
+    _counted(frame._meta, **arguments)
     # A partition is counted where it is read, so only tables of counts move between workers.
     meta = pd.Series([], dtype=object)
-    counted = frame.map_partitions(_counted, meta=meta, enforce_metadata=False, **given)
+    counted = frame.map_partitions(_counted, meta=meta, enforce_metadata=False, **arguments)
     tables = counted.to_delayed()
     merge = dask.delayed(arrow.merge_counts, pure=True)
     while len(tables) > 1:
@@ -116,8 +116,8 @@ def _encoded(
         table = arrow.encode_table(
             _columns(part, text, ids, count), text=text, ids=ids, count=count, **options
         )
-    made = {name: pd.arrays.ArrowExtensionArray(table[name]) for name in (ids, count)}
-    return part.assign(**made)
+    columns = {name: pd.arrays.ArrowExtensionArray(table[name]) for name in (ids, count)}
+    return part.assign(**columns)
 
 
 def _counted(
@@ -133,8 +133,8 @@ def _columns(part: pd.DataFrame, text: str, *others: str) -> pa.Table:
     names = {text, text.partition(".")[0]}
     if names.isdisjoint(part.columns):
         names = set(part.columns)  # the error lists them
-    kept = part.loc[:, [name for name in part.columns if name in names.union(others)]]
-    return pa.Table.from_pandas(kept, preserve_index=False)
+    frame = part.loc[:, [name for name in part.columns if name in names.union(others)]]
+    return pa.Table.from_pandas(frame, preserve_index=False)
 
 
 def _in_partition(info: dict[str, Any] | None) -> AbstractContextManager[None]:

@@ -109,8 +109,8 @@ class DocumentTokenizer(tokens.DocumentTokenizer):
                 working folder if there is one.
         """
         documents = DocumentEncoder(self.tokenizer, special=self._special, threads=self._threads)
-        last = None if self.eos_token is None else end_id(self.tokenizer, self.eos_token)
-        encoder = NativeEncoder(documents, self.token_size, last)
+        eos_id = None if self.eos_token is None else end_id(self.tokenizer, self.eos_token)
+        encoder = NativeEncoder(documents, self.token_size, eos_id)
         shuffled = self.shuffle_documents or self.shuffle_chunk_size
         file = TokenizedFile(
             (shuffled and self.local_working_dir) or self.output_folder,
@@ -121,17 +121,17 @@ class DocumentTokenizer(tokens.DocumentTokenizer):
             save_final_metadata=self.save_final_metadata,
             token_size=self.token_size,
         )
-        done = 0
+        written = 0
         for batch in batched(data, self.batch_size):
             with self.track_time(unit="batch"):
-                texts = Batch([_bytes(document) for document in batch], first=done + 1)
+                texts = Batch([_bytes(document) for document in batch], first=written + 1)
                 for chunk in encoder.chunks(_records(filename, texts)):
                     file.write_bytes(chunk.data, chunk.ends)
                     start = 0
                     for end in chunk.ends:
                         self.stat_update("tokens", value=end - start)
                         start = end
-            done += len(batch)
+            written += len(batch)
         file.close()
         return file
 

@@ -86,17 +86,17 @@ def encode(
     fields = {field.name: field for field in frame.schema.fields}
     for name, kind in ((ids, types.ArrayType(types.IntegerType())), (count, types.LongType())):
         fields[name] = types.StructField(name, kind)
-    made = types.StructType(list(fields.values()))
+    schema = types.StructType(list(fields.values()))
 
     def encoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        before = 0
+        row_count = 0
         for batch in batches:
-            with arrow.in_part(f"partition {_partition()}, behind {before} rows"):
+            with arrow.in_part(f"partition {_partition()}, behind {row_count} rows"):
                 table = arrow.encode_table(batch, model, **options)
             yield from _batches(table, {ids: pa.list_(pa.int32())})
-            before += len(batch)
+            row_count += len(batch)
 
-    return frame.mapInArrow(encoded, made)
+    return frame.mapInArrow(encoded, schema)
 
 
 def count(
@@ -129,8 +129,8 @@ def count(
     column = nothing.column_names[tables.path_to(nothing.schema, text, "the table")[0]]
 
     def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for first in batches:
-            reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
+        for batch in batches:
+            reader = pa.RecordBatchReader.from_batches(batch.schema, chain([batch], batches))
             with arrow.in_part(f"partition {_partition()}"):
                 table = arrow.count_table(reader, recipe, text, source=_partition(), **options)
             for number, part in enumerate(arrow.partition_counts(table, partitions)):
@@ -140,8 +140,8 @@ def count(
     def merged(part: pa.Table) -> pa.Table:
         return pa.Table.from_batches(_batches(arrow.merge_counts([part]), _COUNT_TYPES))
 
-    found = frame.select(f"`{column}`").mapInArrow(counted, f"{_COUNTS}, part int")
-    return found.groupBy("part").applyInArrow(merged, _COUNTS)
+    counts = frame.select(f"`{column}`").mapInArrow(counted, f"{_COUNTS}, part int")
+    return counts.groupBy("part").applyInArrow(merged, _COUNTS)
 
 
 def _partition() -> int:

@@ -32,20 +32,20 @@ __all__ = [
     "LostFeature",
     "ModelInput",
     "UnsupportedByFormat",
+    "format_named",
+    "format_of",
     "load",
     "losses",
-    "named",
-    "obstacle",
     "parse",
     "read",
-    "recognized",
     "serialize",
+    "why_not_loadable",
     "write",
 ]
 
 
 #: Other names of formats, for the hint after an unknown name.
-_CALLED = {
+_ALIASES = {
     "hf": "huggingface",
     "json": "huggingface",
     "tokenizer.json": "huggingface",
@@ -57,20 +57,22 @@ _CALLED = {
 }
 
 
-def named(name: str) -> Format:
+def format_named(name: str) -> Format:
     """Return the format called `name`.
 
     Raises:
         TokctlError: no format has this name; the hint suggests one.
     """
-    for one in FORMATS:
-        if one.name == name:
-            return one
-    names = ", ".join(one.name for one in FORMATS if one.writes)
-    called = _CALLED.get(name)
-    near = f"did you mean {called}? " if called else did_you_mean(name, (f.name for f in FORMATS))
+    for form in FORMATS:
+        if form.name == name:
+            return form
+    names = ", ".join(form.name for form in FORMATS if form.writes)
+    alias = _ALIASES.get(name)
+    suggestion = (
+        f"did you mean {alias}? " if alias else did_you_mean(name, (f.name for f in FORMATS))
+    )
     raise BadOption(
-        f"no format is called {name!r}", f"{near}choose one of: {names}", "unknown-name"
+        f"no format is called {name!r}", f"{suggestion}choose one of: {names}", "unknown-name"
     )
 
 
@@ -135,18 +137,18 @@ def parse(data: bytes, name: str, hints: LoadOptions | None = None) -> Model:
 
 def _read(source: ModelInput) -> Loaded:
     with gc_paused():
-        known = detect(source)
-        if known is None:
-            raise _no_model(source)
-        _check_hints(source, known)
-        return Loaded(known.load().read(source), known)
+        form = detect(source)
+        if form is None:
+            raise _not_a_model_error(source)
+        _check_hints(source, form)
+        return Loaded(form.load().read(source), form)
 
 
-#: Formats that any table of words and numbers resembles: `recognized` ignores these formats.
-_LIKE_TEXT = ("word-counts", "sentencepiece-vocab")
+#: Formats that any table of words and numbers resembles: `format_of` ignores these formats.
+_TEXT_LIKE = ("word-counts", "sentencepiece-vocab")
 
 
-def recognized(path: str | Path) -> Format | None:
+def format_of(path: str | Path) -> Format | None:
     """Return the format of the model at `path`, or None if there is no model at `path`.
 
     The path of a model is a file or a folder. The result is None for texts, for missing files and
@@ -163,20 +165,20 @@ def recognized(path: str | Path) -> Format | None:
             return None
         source = ModelInput(str(path), path=path)
         # A first line that is a whole JSON object means JSON Lines: the file is a text.
-        first, end, rest = source.head.partition(b"\n")
-        if source.is_json and end and rest and _is_object(first):
+        first_line, newline, following = source.head.partition(b"\n")
+        if source.is_json and newline and following and _is_json_object(first_line):
             return None
         if source.is_json and source.size > LARGEST_FILE:
             return None
         with gc_paused():
             return detect(
-                source, [known for known in FORMATS if known.reads and known.name not in _LIKE_TEXT]
+                source, [form for form in FORMATS if form.reads and form.name not in _TEXT_LIKE]
             )
     except (OSError, ValueError, TokctlError):
         return None
 
 
-def _is_object(line: bytes) -> bool:
+def _is_json_object(line: bytes) -> bool:
     from tokctl.core import orjson
 
     try:
@@ -185,24 +187,24 @@ def _is_object(line: bytes) -> bool:
         return False
 
 
-def _check_hints(source: ModelInput, known: Format) -> None:
+def _check_hints(source: ModelInput, form: Format) -> None:
     """Raise TokctlError if a hint is given for something that the file itself says."""
     for name, value in source.hints._asdict().items():
-        if value is not None and name not in known.hints:
-            what = "how text is split" if name == "pattern" else "its special tokens"
+        if value is not None and name not in form.hints:
+            setting = "how text is split" if name == "pattern" else "its special tokens"
             raise BadOption(
-                f"{source.name} ({known.title}) says itself {what}",
+                f"{source.name} ({form.title}) already says {setting}",
                 f"leave the {'pattern' if name == 'pattern' else 'special tokens'} out",
                 "conflict",
             )
 
 
-def _no_model(source: ModelInput) -> TokctlError:
+def _not_a_model_error(source: ModelInput) -> TokctlError:
     """Return the error for a file or folder that no format recognizes."""
     from tokctl.formats import unread
 
     if source.is_folder:
-        files = [name for name in _ALONE if source.beside(name)]
+        files = [name for name in _COMPLETE_FILES if source.sibling(name)]
         return BadModel(
             f"the folder {source.name} holds no model",
             f"the folder has no tokenizer_config.json: name the file {source.name}/{files[0]}"
@@ -210,8 +212,8 @@ def _no_model(source: ModelInput) -> TokctlError:
             else "name a folder with a tokenizer.json, or a model file",
             "not-a-model",
         )
-    if (found := unread.named(source)) is not None:
-        return found
+    if (unread_error := unread.unread_format_error(source)) is not None:
+        return unread_error
     if source.is_json:
         return damaged(source.name, "it has no model in it")
     if not source.head:
@@ -225,7 +227,7 @@ def _no_model(source: ModelInput) -> TokctlError:
 
 
 #: Files that can be read by themselves, but in a folder only beside a `tokenizer_config.json`.
-_ALONE = ("vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
+_COMPLETE_FILES = ("vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
 
 
 def serialize(model: Model) -> bytes:
@@ -246,7 +248,7 @@ def losses(model: Model, format_name: str) -> list[LostFeature]:
 
     Example:
         >>> [loss.what for loss in losses(load("book.json"), "tiktoken")]
-        ['what is known of its training']
+        ['the record of its training']
     """
     with gc_paused():
         found: list[LostFeature] = _writer(format_name, model).losses(model)
@@ -276,21 +278,19 @@ def write(model: Model, format_name: str) -> Files:
 
 
 def _writer(name: str, model: Model) -> Any:
-    known = named(name)
+    form = format_named(name)
     if model.recipe.removal == "residue" and name != "tokctl":
-        raise UnsupportedByFormat(
-            "residues were taken away, and it has nothing that takes these apart and merges again"
-        )
-    if not known.writes:
+        raise UnsupportedByFormat("residues were removed, and it can't split these again")
+    if not form.writes:
         raise Unsupported(
-            f"tokctl reads {known.title}, and does not write it",
-            f"choose one of: {', '.join(one.name for one in FORMATS if one.writes)}",
+            f"tokctl reads {form.title}, and does not write it",
+            f"choose one of: {', '.join(other.name for other in FORMATS if other.writes)}",
         )
-    return known.load()
+    return form.load()
 
 
-def obstacle(given: Recipe | Model) -> str | None:
-    """Return why Hugging Face refuses the model file of `given`, or None if it loads the file."""
+def why_not_loadable(recipe_or_model: Recipe | Model) -> str | None:
+    """Return why Hugging Face can't load tokctl's model file, or None if it can."""
     from tokctl.formats import tokenizer_json
 
-    return tokenizer_json.obstacle(given)
+    return tokenizer_json.why_not_loadable(recipe_or_model)

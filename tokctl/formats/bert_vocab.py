@@ -24,8 +24,8 @@ from tokctl.formats.huggingface import vocab_files
 from tokctl.formats.huggingface.classes import build, known_classes
 from tokctl.formats.huggingface.components import Fields, Json, with_ids
 from tokctl.formats.huggingface.document import read_document
-from tokctl.formats.huggingface.folder import parsed
-from tokctl.formats.registry import CONFIG, is_bert_vocab
+from tokctl.formats.huggingface.folder import parse_object
+from tokctl.formats.registry import TOKENIZER_CONFIG, is_bert_vocab
 from tokctl.model import ImportedFrom, Model
 
 _LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -39,27 +39,29 @@ def read(source: ModelInput) -> Model:
     """
     with unless_damaged(source.name):
         vocabulary = vocab_files.vocab_txt(source)
-        beside = source.beside(CONFIG)
-        config = parsed(beside.data.decode(errors="replace"), beside.name) if beside else {}
-        return replace(_model(vocabulary, config), origin=ImportedFrom("bert-vocab"))
+        sibling = source.sibling(TOKENIZER_CONFIG)
+        config = (
+            parse_object(sibling.data.decode(errors="replace"), sibling.name) if sibling else {}
+        )
+        return replace(_build_model(vocabulary, config), origin=ImportedFrom("bert-vocab"))
 
 
-def _model(vocabulary: dict[str, int], config: Json) -> Model:
+def _build_model(vocabulary: dict[str, int], config: Json) -> Model:
     cased = any(letter in vocabulary for letter in _LETTERS)
     bert = known_classes()["BertTokenizer"]
-    known = {name: text for name, text in bert.roles.items() if text in vocabulary}
-    fields = Fields(CONFIG, {"do_lower_case": not cased} | config)
-    built = build(bert, fields, bert.roles, vocabulary, [])
-    built["model"]["vocab"] = vocabulary
-    if {"cls_token", "sep_token"} <= known.keys():
-        built["post_processor"] = with_ids(built["post_processor"], vocabulary)
+    roles = {name: text for name, text in bert.roles.items() if text in vocabulary}
+    fields = Fields(TOKENIZER_CONFIG, {"do_lower_case": not cased} | config)
+    document = build(bert, fields, bert.roles, vocabulary, [])
+    document["model"]["vocab"] = vocabulary
+    if {"cls_token", "sep_token"} <= roles.keys():
+        document["post_processor"] = with_ids(document["post_processor"], vocabulary)
     else:
-        built["post_processor"] = None
-    built["added_tokens"] = [
+        document["post_processor"] = None
+    document["added_tokens"] = [
         {"id": vocabulary[text], "content": text, "special": True, "normalized": False}
-        for text in known.values()
+        for text in roles.values()
     ]
-    model = read_document(built)
+    model = read_document(document)
     return replace(model, recipe=replace(model.recipe, name="bert-vocab"))
 
 
@@ -70,7 +72,7 @@ def losses(model: Model) -> list[LostFeature]:
     """Return the losses of `model`: what a reader of `vocab.txt` alone would not restore."""
     write(model)
     vocabulary = {token: id_ for id_, token in enumerate(_tokens(model))}
-    found = differences(model, _model(vocabulary, {}))
+    found = differences(model, _build_model(vocabulary, {}))
     return [*found, *training_lost(model), *lengths_lost(model), *companions_lost(model)]
 
 

@@ -17,7 +17,7 @@ from tokctl.core.errors import CoreError
 from tokctl.model.parts import CHARS_MAPS, NORMALIZERS, Part, native_parts
 
 #: The kinds of normalizer whose rules are built into SentencePiece, by the SHA-256 of the rules.
-NAMED = {
+BUILTIN_RULES = {
     "1e2c7b43d3ee9755ceaa2ac335e253d8703604e0249ee1e81156c92b46423844": "nmt_nfkc",
     "7e46d9e08af4b6a37991b04fb8388644c1595a0abcd0f26d6a5d575e2a3663ea": "sp_nfkc",
     "2c03512e62f9ed965ec90d85314211b63b5b8aa0395311ea2147eec9ff738907": "nmt_nfkc_cf",
@@ -25,9 +25,9 @@ NAMED = {
 }
 
 
-def known(blob: bytes) -> str | None:
+def builtin_kind(blob: bytes) -> str | None:
     """Return the kind of normalizer whose built-in rules equal `blob`, or None."""
-    return NAMED.get(hashlib.sha256(blob).hexdigest())
+    return BUILTIN_RULES.get(hashlib.sha256(blob).hexdigest())
 
 
 def check(blob: bytes) -> None:
@@ -38,7 +38,7 @@ def check(blob: bytes) -> None:
         raise ValueError("its normalization rules have a trie of no whole units")
 
 
-def part_of(blob: bytes, keep: Sequence[str]) -> Part:
+def read_rules(blob: bytes, keep: Sequence[str]) -> Part:
     """Return the normalizer that applies the compiled rules in `blob`.
 
     Args:
@@ -49,7 +49,7 @@ def part_of(blob: bytes, keep: Sequence[str]) -> Part:
         ValueError: the rules are damaged.
     """
     check(blob)
-    if kind := known(blob):
+    if kind := builtin_kind(blob):
         return NORMALIZERS.part(kind, keep=list(keep))
     text = base64.b64encode(blob).decode()
     part = NORMALIZERS.part("precompiled", rules=text, keep=list(keep))
@@ -60,26 +60,26 @@ def part_of(blob: bytes, keep: Sequence[str]) -> Part:
     return part
 
 
-def blob_of(part: Part) -> tuple[str, bytes] | None:
+def compiled_rules(part: Part) -> tuple[str, bytes] | None:
     """Return the name and the compiled rules of a normalizer, or None if it has no such rules.
 
     The name is SentencePiece's: `user_defined` for rules that came from a model file.
     """
     if part.kind in CHARS_MAPS:
         name = CHARS_MAPS[part.kind]
-        return name, _compiled(name)
+        return name, _builtin_rules(name)
     if part.kind == "precompiled":
         return "user_defined", base64.b64decode(part["rules"])
     return None
 
 
 @lru_cache(maxsize=4)
-def _compiled(name: str) -> bytes:
+def _builtin_rules(name: str) -> bytes:
     """Return the rules called `name` that are built into SentencePiece; takes half a second."""
     return _native.chars_map_named(name)
 
 
-def of_replacements(parts: Sequence[Part]) -> bytes | None:
+def compile_replacements(parts: Sequence[Part]) -> bytes | None:
     """Return compiled rules equal to a sequence of text replacements, or None if there are none.
 
     Replacements of single characters change each character independently, so they can be combined

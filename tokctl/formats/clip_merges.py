@@ -21,7 +21,7 @@ from tokctl.model import ImportedFrom, Model, byte_level
 _SUFFIX = "</w>"
 _SPECIAL = ("<|startoftext|>", "<|endoftext|>")
 #: `SimpleTokenizer` uses this many merges.
-_MOST_MERGES = 49_152 - 256 - len(_SPECIAL)
+_MERGES_USED = 49_152 - 256 - len(_SPECIAL)
 
 
 def read(source: ModelInput) -> Model:
@@ -30,29 +30,34 @@ def read(source: ModelInput) -> Model:
     Raises:
         TokctlError: the file is damaged; the message names the file.
     """
-    with unless_damaged(source.name, hinted=source.hints.are_given):
-        plain = ModelInput(source.name, data=_unpacked(source))
-        pairs = [line.split() for line in vocab_files.lines(plain)[1:][:_MOST_MERGES]]
+    with unless_damaged(source.name, hinted=source.hints.any_given):
+        unpacked = ModelInput(source.name, data=_unpack(source))
+        pairs = [line.split() for line in vocab_files.read_lines(unpacked)[1:][:_MERGES_USED]]
         step = next((step for step, pair in enumerate(pairs, 1) if len(pair) != 2), None)
         if step is not None:
             raise damaged(source.name, f"merge {step} is not a pair of tokens")
-        spelled = sorted(byte_level.BYTES, key=_place)
-        tokens = [*spelled, *(one + _SUFFIX for one in spelled), *map("".join, pairs), *_SPECIAL]
+        characters = sorted(byte_level.BYTES, key=_byte_order)
+        tokens = [
+            *characters,
+            *(character + _SUFFIX for character in characters),
+            *map("".join, pairs),
+            *_SPECIAL,
+        ]
         vocabulary = {token: id_ for id_, token in enumerate(tokens)}
         if len(vocabulary) != len(tokens):
             raise damaged(source.name, "two of its merges make the same token")
-        model = vocab_merges.model_of(vocabulary, pairs, source.hints)
+        model = vocab_merges.build_model(vocabulary, pairs, source.hints)
         return replace(model, origin=ImportedFrom("clip-merges"))
 
 
-def _place(character: str) -> tuple[bool, int]:
+def _byte_order(character: str) -> tuple[bool, int]:
     """Return a byte's position in CLIP's vocabulary: printable bytes come first."""
     byte = byte_level.BYTES[character]
     return character != chr(byte), byte
 
 
-def _unpacked(source: ModelInput) -> bytes:
-    data = source.within(LARGEST_VOCABULARY)
+def _unpack(source: ModelInput) -> bytes:
+    data = source.read_up_to(LARGEST_VOCABULARY)
     if not data.startswith(GZIP_MAGIC):
         return data
     try:

@@ -6,8 +6,8 @@ A format has a row in `registry`, with the function that recognizes its files, a
   damaged;
 - if tokctl writes the format, `losses(model) -> list[Loss]` and `write(model) -> Files`, which both
   raise `UnsupportedByFormat` if the format can't hold a model of this kind;
-- if the format is a folder, optionally `NEIGHBOURS`: names of other models' files that would change
-  how the folder is read.
+- if the format is a folder, optionally `CONFLICTING_FILES`: names of files of other models that
+  would change how the folder is read.
 """
 
 from __future__ import annotations
@@ -35,10 +35,12 @@ LARGEST_FILE = 1 << 27
 #: Bytes of the largest file that holds a vocabulary alone. A million tokens take half of it.
 LARGEST_VOCABULARY = 1 << 25
 #: Bytes at the beginning of a file from which its format is recognized.
-HEAD = 1 << 12
+HEAD_SIZE = 1 << 12
 
 #: The hint for a file that is incomplete, or that tokctl can't use.
-ANOTHER = "try another file of the same tokenizer; tokctl convert --list-formats lists the formats"
+TRY_ANOTHER_FILE = (
+    "try another file of the same tokenizer; tokctl convert --list-formats lists the formats"
+)
 
 #: The files of a saved model, by name. A format of one file uses the name "" for the file, and a
 #: suffix such as `.json`, appended to the file's name, for a companion. A folder uses file names,
@@ -63,11 +65,11 @@ class LostFeature(NamedTuple):
     minor: bool = False
 
 
-def training_lost(model: Model, *known: object) -> list[LostFeature]:
-    """Return the loss of the training record, or of training data if one of `known` is true."""
-    if model.training is None and not any(known):
+def training_lost(model: Model, *training_data: object) -> list[LostFeature]:
+    """Return the loss of the training record, or of `training_data` if one of them is true."""
+    if model.training is None and not any(training_data):
         return []
-    return [LostFeature("what is known of its training", minor=True)]
+    return [LostFeature("the record of its training", minor=True)]
 
 
 def lengths_lost(model: Model) -> list[LostFeature]:
@@ -93,7 +95,7 @@ def invalid_bytes_lost(decoders: tuple[Part, ...], invalid: str) -> list[LostFea
     """
     if with_invalid_bytes(decoders, invalid) == decoders:
         return []
-    return [LostFeature("what ids become whose bytes are no UTF-8", minor=True)]
+    return [LostFeature("how ids are decoded whose bytes are not UTF-8", minor=True)]
 
 
 class LoadOptions(NamedTuple):
@@ -108,7 +110,7 @@ class LoadOptions(NamedTuple):
     special: dict[str, int] | None = None
 
     @property
-    def are_given(self) -> bool:
+    def any_given(self) -> bool:
         """Whether the caller gave at least one."""
         return self != LoadOptions()
 
@@ -133,30 +135,30 @@ class ModelInput:
         self.name = name
         self.path = path
         self.hints = hints
-        self._given = data
+        self._data = data
         if data is None and path is not None and not path.is_file() and not path.is_dir():
             # A pipe can be read only once, so it is read whole; a missing file raises an error.
-            self._given = self._whole()
+            self._data = self._read_all()
 
     @property
     def is_folder(self) -> bool:
         """Whether the source is a folder."""
-        return self.path is not None and self._given is None and self.path.is_dir()
+        return self.path is not None and self._data is None and self.path.is_dir()
 
     @property
     def size(self) -> int:
         """The size of the file in bytes."""
-        if self._given is not None or self.path is None:
-            return len(self._given or b"")
+        if self._data is not None or self.path is None:
+            return len(self._data or b"")
         return self.path.stat().st_size
 
     @cached_property
     def head(self) -> bytes:
-        """The first `HEAD` bytes, which are enough to recognize most formats."""
+        """The first `HEAD_SIZE` bytes, which are enough to recognize most formats."""
         if self.is_folder:
             return b""
         with self.open() as file:
-            return file.read(HEAD)
+            return file.read(HEAD_SIZE)
 
     @cached_property
     def data(self) -> bytes:
@@ -165,16 +167,16 @@ class ModelInput:
         Raises:
             TokctlError: the file can't be read, or is larger than `LARGEST_FILE`.
         """
-        return self._whole() if self._given is None else self._given
+        return self._read_all() if self._data is None else self._data
 
-    def within(self, most: int) -> bytes:
+    def read_up_to(self, limit: int) -> bytes:
         """Return the whole content.
 
         Raises:
-            TokctlError: the file is larger than `most` bytes; nothing is read then.
+            TokctlError: the file is larger than `limit` bytes; nothing is read then.
         """
-        if self.size > most:
-            raise _too_large(self.name, most)
+        if self.size > limit:
+            raise _too_large(self.name, limit)
         return self.data
 
     @cached_property
@@ -191,7 +193,7 @@ class ModelInput:
             raise damaged(self.name, f"it is not valid JSON ({error})") from None
 
     @cached_property
-    def _scanned(self) -> tuple[Any, ModelFile | None]:
+    def _parsed(self) -> tuple[Any, ModelFile | None]:
         from tokctl._native import ModelFile
 
         orjson = _orjson(len(self.data))
@@ -209,12 +211,12 @@ class ModelInput:
 
         None if the file has no such lists, or if they are not formatted as libraries write them.
         """
-        return self._scanned[1]
+        return self._parsed[1]
 
     @property
     def outline(self) -> Any:
         """The `document`, with null in place of the lists that `lists` holds."""
-        return self._scanned[0]
+        return self._parsed[0]
 
     @property
     def is_json(self) -> bool:
@@ -223,25 +225,25 @@ class ModelInput:
 
     def open(self) -> BinaryIO:
         """Open the content as a binary file, for formats that are read in parts."""
-        if self._given is not None or self.path is None:
-            return io.BytesIO(self._given or b"")
+        if self._data is not None or self.path is None:
+            return io.BytesIO(self._data or b"")
         note_read(self.path)
         try:
             return self.path.open("rb")
         except (OSError, ValueError) as error:
             raise unreadable(self.name, error) from None
 
-    def beside(self, name: str) -> ModelInput | None:
+    def sibling(self, name: str) -> ModelInput | None:
         """Return the file `name` in the folder of the source, or None if there is no such file.
 
         That folder is the source itself, if it is a folder.
         """
-        if self.path is None or (self._given is not None and not self.is_folder):
+        if self.path is None or (self._data is not None and not self.is_folder):
             return None
         path = (self.path if self.is_folder else self.path.parent) / name
         return ModelInput(str(path), path=path, hints=self.hints) if path.is_file() else None
 
-    def _whole(self) -> bytes:
+    def _read_all(self) -> bytes:
         if self.path is None:
             return b""
         note_read(self.path)
@@ -275,10 +277,10 @@ def _orjson(size: int) -> Any:
     return orjson
 
 
-def _too_large(name: str, most: int) -> TokctlError:
+def _too_large(name: str, limit: int) -> TokctlError:
     return BadModel(
         f"{name} is too large for a model file",
-        f"tokctl reads files of this format of up to {most >> 20} MiB",
+        f"tokctl reads files of this format of up to {limit >> 20} MiB",
         "too-large",
     )
 

@@ -28,25 +28,27 @@ _PARTS = {
 
 def differences(model: Model, assumed: Model) -> Iterator[LostFeature]:
     """Yield the losses of `model` if a reader builds the model `assumed` from its files."""
-    ours, theirs = model.recipe, assumed.recipe
+    recipe, assumed_recipe = model.recipe, assumed.recipe
     for name, title in _PARTS.items():
-        mine, found = _meant(model, name), _meant(assumed, name)
+        value, assumed_value = _effective_parts(model, name), _effective_parts(assumed, name)
         if name == "decoders":
-            for rule in {part["invalid"] for part in found if part.kind == "byte-fallback"}:
-                yield from invalid_bytes_lost(mine, rule)
-                mine = with_invalid_bytes(mine, rule)
-        if mine != found:
-            yield LostFeature(f"{title} {text_of(mine)} (it is read with {text_of(found)})")
-    if any(part.kind == "trim-offsets" for part in ours.post_processors):
+            for rule in {part["invalid"] for part in assumed_value if part.kind == "byte-fallback"}:
+                yield from invalid_bytes_lost(value, rule)
+                value = with_invalid_bytes(value, rule)
+        if value != assumed_value:
+            yield LostFeature(
+                f"{title} {text_of(value)} (it is read with {text_of(assumed_value)})"
+            )
+    if any(part.kind == "trim-offsets" for part in recipe.post_processors):
         yield LostFeature("offsets without spaces", minor=True)
     for name, title in _FLAGS.items():
-        mine, found = getattr(ours, name), getattr(theirs, name)
-        if mine != found and not _is_idle(model, name):
-            yield LostFeature(f"{title} {mine if type(mine) is not bool else ''}".rstrip())
-    yield from _added(model, assumed)
+        value, assumed_value = getattr(recipe, name), getattr(assumed_recipe, name)
+        if value != assumed_value and not _has_no_effect(model, name):
+            yield LostFeature(f"{title} {value if type(value) is not bool else ''}".rstrip())
+    yield from _added_token_losses(model, assumed)
 
 
-def _is_idle(model: Model, name: str) -> bool:
+def _has_no_effect(model: Model, name: str) -> bool:
     """Return whether the recipe's field `name` has no effect in this model."""
     recipe = model.recipe
     if name == "unk_token":
@@ -57,7 +59,7 @@ def _is_idle(model: Model, name: str) -> bool:
     return recipe.is_byte_level and name != "whole_words"
 
 
-def _meant(model: Model, name: str) -> tuple[Part, ...]:
+def _effective_parts(model: Model, name: str) -> tuple[Part, ...]:
     """Return the parts in the recipe's field `name`, without those that change nothing.
 
     Left out are `trim-offsets`, which changes offsets but not ids, and the decoder that a
@@ -69,21 +71,21 @@ def _meant(model: Model, name: str) -> tuple[Part, ...]:
         return tuple(part for part in parts if part.kind != "trim-offsets")
     if name != "decoders":
         return parts
-    usual: dict[str, Any] = {}
+    implied: dict[str, Any] = {}
     if recipe.is_byte_level:
-        usual = {"kind": "byte-level"}
+        implied = {"kind": "byte-level"}
     elif recipe.marker.is_end_fused:
-        mark = recipe.marker.text
-        token = mark.encode()
+        marker = recipe.marker.text
+        token = marker.encode()
         inside = any(token in text.removesuffix(token) for text in model.tokens)
-        usual = {} if inside else {"kind": "bpe-suffix", "suffix": mark}
-    return () if [part.to_dict() for part in parts] == [_whole(usual)] else parts
+        implied = {} if inside else {"kind": "bpe-suffix", "suffix": marker}
+    return () if [part.to_dict() for part in parts] == [_with_defaults(implied)] else parts
 
 
-def _whole(usual: dict[str, Any]) -> dict[str, Any]:
+def _with_defaults(part: dict[str, Any]) -> dict[str, Any]:
     from tokctl.model.parts import DECODERS
 
-    return DECODERS.from_dict(usual).to_dict() if usual else {}
+    return DECODERS.from_dict(part).to_dict() if part else {}
 
 
 def _as_special(token: AddedToken) -> AddedToken:
@@ -93,16 +95,16 @@ def _as_special(token: AddedToken) -> AddedToken:
     return token._replace(ordinary=False, named=False, listed=True, made=False)
 
 
-def _added(model: Model, assumed: Model) -> Iterator[LostFeature]:
-    known = {token.text: _as_special(token) for token in assumed.added}
-    mine = list(map(_as_special, model.added))
+def _added_token_losses(model: Model, assumed: Model) -> Iterator[LostFeature]:
+    assumed_tokens = {token.text: _as_special(token) for token in assumed.added}
+    tokens = list(map(_as_special, model.added))
     if not model.recipe.normalizers:
         # Without normalizers, normalized and literal matching find the same tokens.
-        mine = [token._replace(normalized=False, literal=False) for token in mine]
-    lost = [token.text for token in mine if known.get(token.text) != token]
+        tokens = [token._replace(normalized=False, literal=False) for token in tokens]
+    lost = [token.text for token in tokens if assumed_tokens.get(token.text) != token]
     if lost:
         more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
         yield LostFeature(f"the added token {lost[0]!r}{more} as it is found in text")
     listed = {token.text for token in model.added}
-    if new := [text for text in known if text not in listed]:
-        yield LostFeature(f"that {new[0]!r} is not a special token")
+    if missing := [text for text in assumed_tokens if text not in listed]:
+        yield LostFeature(f"that {missing[0]!r} is not a special token")

@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 MOST_HOLES = 1 << 16
 
 
-def filler(id_: int) -> str:
+def filler_text(id_: int) -> str:
     """Return the text of the special token that fills the hole at `id_`."""
     return f"<|unused_{id_}|>"
 
 
-def unused(id_: int) -> AddedToken:
+def filler_token(id_: int) -> AddedToken:
     """Return the special token that fills the hole at `id_`."""
-    return AddedToken(filler(id_), id_)
+    return AddedToken(filler_text(id_), id_)
 
 
-def holes(ids: Collection[int]) -> list[int]:
+def find_holes(ids: Collection[int]) -> list[int]:
     """Return the missing ids below the highest of `ids`, in ascending order.
 
     Raises:
         ValueError: more ids are missing than used, and more than `MOST_HOLES`.
     """
     total = max(ids, default=-1) + 1
-    _check(total, len(ids))
+    _check_hole_count(total, len(ids))
     return sorted(set(range(total)).difference(ids)) if total != len(ids) else []
 
 
-def _check(total: int, taken: int) -> None:
+def _check_hole_count(total: int, taken: int) -> None:
     if total - taken > max(taken, MOST_HOLES):
         raise ValueError(f"of the ids up to {total - 1}, only {taken} have a token")
 
@@ -59,6 +59,6 @@ def special_tokens(ranks: RankFile, special: Mapping[int, str]) -> tuple[AddedTo
         if id_ in ranks:
             raise ValueError(f"the id {id_} has a token and the special token {special[id_]!r}")
     total = max([ranks.end, *(id_ + 1 for id_ in special)])
-    _check(total, len(ranks) + len(special))
-    fillers = {id_: filler(id_) for id_ in ranks.free(total)}
+    _check_hole_count(total, len(ranks) + len(special))
+    fillers = {id_: filler_text(id_) for id_ in ranks.free(total)}
     return tuple(AddedToken(text, id_) for id_, text in sorted({**fillers, **special}.items()))

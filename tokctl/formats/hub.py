@@ -42,9 +42,9 @@ OTHER_FILES = (
 )
 
 #: A repository with a tokenizer has at least one of these files.
-_WHOLE = {*OTHER_FILES} - {*FILES[1:], "merges.txt"}
+_TOKENIZER_FILES = {*OTHER_FILES} - {*FILES[1:], "merges.txt"}
 #: Files that hold a whole tokenizer.
-ALONE = ("tokenizer.json", "tekken.json", "*.tiktoken")
+COMPLETE_FILES = ("tokenizer.json", "tekken.json", "*.tiktoken")
 
 _NAME = re.compile(r"hf:((?:[\w.-]+/)?[\w.-]+)(?:@([^@\s]+))?", re.ASCII)
 
@@ -61,7 +61,7 @@ class Repository(NamedTuple):
     revision: str | None = None
 
 
-def is_name(path: str | Path) -> bool:
+def is_hub_name(path: str | Path) -> bool:
     """Return whether `path` names a model of the Hub.
 
     A local file with such a name is spelled `./hf:…`.
@@ -69,20 +69,20 @@ def is_name(path: str | Path) -> bool:
     return str(path).startswith(PREFIX)
 
 
-def repository(name: str) -> Repository:
+def parse_repository(name: str) -> Repository:
     """Return the repository that `hf:ORG/NAME@REVISION` names.
 
     Raises:
         TokctlError: the name has another form.
     """
-    found = _NAME.fullmatch(name)
-    if not found:
+    match = _NAME.fullmatch(name)
+    if not match:
         raise BadOption(
-            f"{name!r} names no repository",
+            f"{name!r} is not the name of a repository",
             "spell it hf:ORG/NAME or hf:ORG/NAME@REVISION",
             "bad-value",
         )
-    return Repository(found[1], found[2])
+    return Repository(match[1], match[2])
 
 
 def read(name: str, hints: formats.LoadOptions | None = None) -> formats.Loaded:
@@ -95,12 +95,12 @@ def read(name: str, hints: formats.LoadOptions | None = None) -> formats.Loaded:
     Raises:
         TokctlError: the files can't be fetched, or tokctl can't read any of them.
     """
-    asked = repository(name)
-    folder = fetch(asked)
+    repository = parse_repository(name)
+    folder = fetch(repository)
     loaded = formats.read(_model_in(folder, name), hints, name=name)
     model = loaded.model
-    own = model.origin.format if model.origin else loaded.format.name
-    origin = ImportedFrom(own, f"{PREFIX}{asked.name}@{folder.name}")
+    format_name = model.origin.format if model.origin else loaded.format.name
+    origin = ImportedFrom(format_name, f"{PREFIX}{repository.name}@{folder.name}")
     return loaded._replace(model=replace(model, origin=origin))
 
 
@@ -111,9 +111,9 @@ def _model_in(folder: Path, name: str) -> Path:
     """
     if folder.is_dir():
         source = formats.ModelInput(name, path=folder)
-        if detect(source, [known for known in FORMATS if known.is_folder and known.reads]):
+        if detect(source, [form for form in FORMATS if form.is_folder and form.reads]):
             return folder
-        for pattern in ALONE:
+        for pattern in COMPLETE_FILES:
             for file in sorted(folder.glob(pattern)):
                 return file
     raise BadModel(
@@ -123,7 +123,7 @@ def _model_in(folder: Path, name: str) -> Path:
     )
 
 
-def fetch(asked: Repository) -> Path:
+def fetch(repository: Repository) -> Path:
     """Fetch a tokenizer's files, and return their folder, which is named after the commit.
 
     Raises:
@@ -133,15 +133,15 @@ def fetch(asked: Repository) -> Path:
         import huggingface_hub
     except ImportError:
         raise Unsupported(
-            f"hf:{asked.name}: fetching from the Hugging Face Hub needs huggingface_hub",
+            f"hf:{repository.name}: fetching from the Hugging Face Hub needs huggingface_hub",
             "pip install 'tokctl[hub]'",
             "missing-package",
         ) from None
     with _silence(huggingface_hub):
-        folder = _fetch(huggingface_hub, asked, FILES)
+        folder = _fetch(huggingface_hub, repository, FILES)
         if not (folder / "tokenizer.json").exists():
             # This names the commit, because the branch could have moved since the first fetch.
-            folder = _fetch(huggingface_hub, Repository(asked.name, folder.name), OTHER_FILES)
+            folder = _fetch(huggingface_hub, Repository(repository.name, folder.name), OTHER_FILES)
     return folder
 
 
@@ -162,30 +162,30 @@ def cached() -> dict[str, Path]:
         with suppress(OSError, ValueError):
             revision = (folder / "refs" / "main").read_text(encoding="utf-8").strip()
             snapshot = folder / "snapshots" / revision
-            if any(any(snapshot.glob(pattern)) for pattern in _WHOLE):
+            if any(any(snapshot.glob(pattern)) for pattern in _TOKENIZER_FILES):
                 found[folder.name.removeprefix("models--").replace("--", "/")] = snapshot
     return found
 
 
-def _fetch(library: Any, asked: Repository, files: tuple[str, ...]) -> Path:
+def _fetch(library: Any, repository: Repository, files: tuple[str, ...]) -> Path:
     try:
-        found = library.snapshot_download(
-            asked.name, revision=asked.revision, allow_patterns=list(files)
+        folder = library.snapshot_download(
+            repository.name, revision=repository.revision, allow_patterns=list(files)
         )
-        return Path(found)
+        return Path(folder)
     except Exception as error:
         # Offline, optional files missing from the cache cause an error. The `tokenizer.json` is
         # enough.
         partial = getattr(error, "snapshot_path", None)
         if partial is not None and Path(partial, "tokenizer.json").exists():
             return Path(partial)
-        raise _explained(asked, error) from error
+        raise _fetch_error(repository, error) from error
 
 
-def _explained(asked: Repository, error: Exception) -> TokctlError:
+def _fetch_error(repository: Repository, error: Exception) -> TokctlError:
     from huggingface_hub import constants, errors
 
-    name = f"hf:{asked.name}"
+    name = f"hf:{repository.name}"
     if isinstance(error, errors.GatedRepoError):
         return BadModel(
             f"{name} is gated: its authors say who may fetch it",
@@ -194,13 +194,13 @@ def _explained(asked: Repository, error: Exception) -> TokctlError:
         )
     if isinstance(error, errors.RepositoryNotFoundError):
         return BadModel(
-            f"the Hugging Face Hub has no repository {asked.name}, or does not show it to you",
+            f"the Hugging Face Hub has no repository {repository.name}, or does not show it to you",
             "check the spelling; for a private one, log in: hf auth login",
             "unreadable",
         )
     if isinstance(error, errors.RevisionNotFoundError):
         return BadModel(
-            f"{name} has no revision {asked.revision!r}",
+            f"{name} has no revision {repository.revision!r}",
             "name a branch, a tag or a commit",
             "unreadable",
         )
@@ -225,13 +225,13 @@ def _explained(asked: Repository, error: Exception) -> TokctlError:
 def _silence(library: Any) -> Iterator[None]:
     """Suppress the progress bars and warnings that the library writes to stderr."""
     level = library.logging.get_verbosity()
-    shown = not library.utils.are_progress_bars_disabled()
+    bars_shown = not library.utils.are_progress_bars_disabled()
     library.logging.set_verbosity_error()
-    if shown:
+    if bars_shown:
         library.utils.disable_progress_bars()
     try:
         yield
     finally:
         library.logging.set_verbosity(level)
-        if shown:
+        if bars_shown:
             library.utils.enable_progress_bars()

@@ -21,29 +21,29 @@ from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.encoders import encoder
 
 #: The counts of a merge whose training is unknown.
-_PLAIN = (0, 0, 0)
+_NO_COUNTS = (0, 0, 0)
 
 #: The ids of the left side, the right side and the merged token.
-Triple = tuple[int, int, int]
+MergeTriple = tuple[int, int, int]
 
 
-def made(model: Model) -> list[Triple]:
+def ranked_merges(model: Model) -> list[MergeTriple]:
     """Return the merges that segmentation can apply, in the order of their ranks.
 
     Raises:
         UnsupportedByFormat: the model's merges can't be put into such a list.
     """
-    found = pairs(model)
+    merges = token_merges(model)
     if model.scores:
-        levels = [model.scores[token] for *_, token in found]
-        if len(set(levels)) != len(levels):
+        scores = [model.scores[token] for *_, token in merges]
+        if len(set(scores)) != len(scores):
             # Pairs with equal scores merge from left to right, interleaved: no order of merges does
             # this.
             raise UnsupportedByFormat("it merges by scores, and several of these are equal")
-    return found
+    return merges
 
 
-def pairs(model: Model) -> list[Triple]:
+def token_merges(model: Model) -> list[MergeTriple]:
     """Return the pair that makes each token that merging can make, in the order of their ranks.
 
     Raises:
@@ -51,11 +51,11 @@ def pairs(model: Model) -> list[Triple]:
     """
     recipe = model.recipe
     if recipe.marker.text:
-        raise UnsupportedByFormat("its words have a marker, and ranks know none")
+        raise UnsupportedByFormat("its words have a marker, which ranks can't express")
     if recipe.replays_merges:
-        raise UnsupportedByFormat("it merges in the order learned, whatever a merge makes possible")
+        raise UnsupportedByFormat("it replays its merges in the order in which they were learned")
     reserved = model.reserved_ids
-    _check_apart(model)
+    _check_special_tokens(model)
     tokens = [(token, id_) for id_, token in enumerate(model.tokens) if id_ not in reserved]
     try:
         return encoder(model).made(tokens)
@@ -63,17 +63,17 @@ def pairs(model: Model) -> list[Triple]:
         raise error.reworded() from None
 
 
-def _check_apart(model: Model) -> None:
+def _check_special_tokens(model: Model) -> None:
     """Raise UnsupportedByFormat if a merge takes or makes a special token, which ranks never do."""
-    bytes_ = {id_ for id_ in model.reserved_ids if model.tokens[id_] in BYTE_TOKENS}
-    reserved = model.reserved_ids - bytes_
+    byte_ids = {id_ for id_ in model.reserved_ids if model.tokens[id_] in BYTE_TOKENS}
+    reserved = model.reserved_ids - byte_ids
     for step, merge in enumerate(model.merges if reserved else [], 1):
-        if found := reserved & {*merge[:3]}:
-            name = model.spelled[min(found)]
+        if special := reserved & {*merge[:3]}:
+            name = model.spelled[min(special)]
             raise UnsupportedByFormat(f"merge {step} takes or makes the special token {name!r}")
 
 
-def by_merges(model: Model) -> Model:
+def with_merges(model: Model) -> Model:
     """Return the model with a list of merges instead of ranks; every text keeps its tokens.
 
     A model that is not segmented by ranks is returned unchanged.
@@ -84,27 +84,27 @@ def by_merges(model: Model) -> Model:
     """
     if not model.recipe.has_ranks:
         return model
-    triples = made(model)
+    triples = ranked_merges(model)
     _check_sides(model, triples)
-    merges = [Merge(*triple, *_PLAIN) for triple in triples]
+    merges = [Merge(*triple, *_NO_COUNTS) for triple in triples]
     recipe = replace(model.recipe, segmentation="merges")
     return replace(model, recipe=recipe, merges=merges, scores=[])
 
 
-def _check_sides(model: Model, triples: list[Triple]) -> None:
+def _check_sides(model: Model, triples: list[MergeTriple]) -> None:
     """Raise UnsupportedByFormat if a side of a merge is a character that has no token."""
     for left, right, token in triples:
         if max(left, right) >= model.size:
-            known = {text.decode() for text in model.tokens}
+            texts = {text.decode() for text in model.tokens}
             name = model.spelled[token]
-            missing = next((one for one in name if one not in known), name)
+            missing = next((character for character in name if character not in texts), name)
             raise UnsupportedByFormat(
                 f"its token {name!r} is made of {missing!r}, which has no token, and merges are of "
                 "tokens"
             )
 
 
-def by_ranks(model: Model, *, scored: bool) -> Model:
+def with_ranks(model: Model, *, scored: bool) -> Model:
     """Return the model with ranks instead of a list of merges; every text keeps its tokens.
 
     Args:
@@ -119,26 +119,26 @@ def by_ranks(model: Model, *, scored: bool) -> Model:
         return model
     if model.recipe.emits_symbols:
         raise UnsupportedByFormat("the model does not merge, and ranks would")
-    merges = made(model)
-    _check_bytes(model, merges)
+    merges = ranked_merges(model)
+    _check_byte_tokens(model, merges)
     recipe = replace(model.recipe, segmentation="ranks")
     scores = _scores(model, merges) if scored else []
     ranked = replace(model, recipe=recipe, merges=[], scores=scores)
-    if why := _difference(model, merges, made(ranked)):
-        raise UnsupportedByFormat(why)
+    if difference := _first_difference(model, merges, ranked_merges(ranked)):
+        raise UnsupportedByFormat(difference)
     return ranked
 
 
-def _check_bytes(model: Model, merges: list[Triple]) -> None:
+def _check_byte_tokens(model: Model, merges: list[MergeTriple]) -> None:
     """Raise UnsupportedByFormat if merges use the byte tokens of byte fallback (`<0x41>`)."""
     if not model.recipe.byte_fallback or len(merges) == len(model.merges):
         return
-    bytes_ = {id_ for id_, token in enumerate(model.tokens) if token in BYTE_TOKENS}
-    if any(merge.left in bytes_ or merge.right in bytes_ for merge in model.merges):
+    byte_ids = {id_ for id_, token in enumerate(model.tokens) if token in BYTE_TOKENS}
+    if any(merge.left in byte_ids or merge.right in byte_ids for merge in model.merges):
         raise UnsupportedByFormat("it merges the tokens of bytes of unknown characters")
 
 
-def _scores(model: Model, merges: list[Triple]) -> list[float]:
+def _scores(model: Model, merges: list[MergeTriple]) -> list[float]:
     """Return a score for each token that puts the merges in their order; 0 for unmerged tokens."""
     scores = [0.0] * len(model.tokens)
     for rank, (*_, token) in enumerate(merges):
@@ -146,19 +146,18 @@ def _scores(model: Model, merges: list[Triple]) -> list[float]:
     return scores
 
 
-def _difference(model: Model, merges: list[Triple], ranked: list[Triple]) -> str | None:
+def _first_difference(
+    model: Model, merges: list[MergeTriple], merges_by_rank: list[MergeTriple]
+) -> str | None:
     """Return the first difference between the model's merges and those of its ranks, or None."""
-    for step, (merge, split) in enumerate(zip_longest(merges, ranked), 1):
-        if merge == split:
+    for step, (merge, by_rank) in enumerate(zip_longest(merges, merges_by_rank), 1):
+        if merge == by_rank:
             continue
         names = model.spelled
-        if merge is None or (split is not None and merge[2] == split[2]):
-            token = split[2]
-            sides = [repr(names[one]) if one < model.size else "a character" for one in split[:2]]
-            made = f"by ranks {' and '.join(sides)} make {names[token]!r}"
-            return f"{made}, and the model does not merge them"
-        return (
-            f"merge {step} makes {names[merge[2]]!r}, which by its rank comes at another place "
-            "in the order"
-        )
+        if merge is None or (by_rank is not None and merge[2] == by_rank[2]):
+            token = by_rank[2]
+            sides = [repr(names[id_]) if id_ < model.size else "a character" for id_ in by_rank[:2]]
+            pair = f"by ranks {' and '.join(sides)} make {names[token]!r}"
+            return f"{pair}, and the model does not merge them"
+        return f"merge {step} makes {names[merge[2]]!r}, which its rank puts elsewhere in the order"
     return None

@@ -12,13 +12,17 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from tokctl.formats.contract import HEAD, LARGEST_VOCABULARY, ModelInput
+from tokctl.formats.contract import HEAD_SIZE, LARGEST_VOCABULARY, ModelInput
 
 #: The `version` of tokctl's model files that other libraries shall refuse.
 PRIVATE_VERSION = "tokctl-1"
-TOKENIZER, CONFIG, TEKKEN = "tokenizer.json", "tokenizer_config.json", "tekken.json"
+TOKENIZER_JSON, TOKENIZER_CONFIG, TEKKEN_JSON = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "tekken.json",
+)
 #: Files from which AutoTokenizer can build a tokenizer if there is no `tokenizer.json`.
-VOCABULARIES = (
+VOCABULARY_FILES = (
     "vocab.json",
     "vocab.txt",
     "tokenizer.model",
@@ -26,8 +30,8 @@ VOCABULARIES = (
     "sentencepiece.bpe.model",
 )
 #: The usual names of a vocabulary and its merges, and the names that OpenAI gave them.
-VOCAB, MERGES = "vocab.json", "merges.txt"
-PAIRS = ((VOCAB, MERGES), ("encoder.json", "vocab.bpe"))
+VOCAB_JSON, MERGES_TXT = "vocab.json", "merges.txt"
+VOCAB_MERGES_NAMES = ((VOCAB_JSON, MERGES_TXT), ("encoder.json", "vocab.bpe"))
 GZIP_MAGIC, GGUF_MAGIC = b"\x1f\x8b", b"GGUF"
 
 # -- how a format is recognized -----------------------------------------------------------
@@ -56,10 +60,10 @@ def is_transformers(source: ModelInput) -> bool:
     """
     if not source.is_folder:
         return False
-    if source.beside(TOKENIZER) is not None:
+    if source.sibling(TOKENIZER_JSON) is not None:
         return True
-    return source.beside(CONFIG) is not None and any(
-        source.beside(name) is not None for name in VOCABULARIES
+    return source.sibling(TOKENIZER_CONFIG) is not None and any(
+        source.sibling(name) is not None for name in VOCABULARY_FILES
     )
 
 
@@ -73,25 +77,27 @@ def is_vocab_merges(source: ModelInput) -> bool:
         return False
     vocab, merges = files
     head = vocab.head.removeprefix(codecs.BOM_UTF8)
-    begun = re.match(rb'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\d+\s*[,}]', head)
-    return begun is not None and not merges.is_json
+    match = re.match(rb'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\d+\s*[,}]', head)
+    return match is not None and not merges.is_json
 
 
 def vocab_and_merges(source: ModelInput) -> tuple[ModelInput, ModelInput] | None:
     """Return the two files of a folder, or of a file called like `NAME-vocab.json`, or None."""
     if source.path is None:
         return None
-    for names in PAIRS:
+    for names in VOCAB_MERGES_NAMES:
         if source.is_folder:
-            vocab, merges = map(source.beside, names)
+            vocab, merges = map(source.sibling, names)
             if vocab and merges:
                 return vocab, merges
             continue
         name = source.path.name
-        for own, other in (names, names[::-1]):
-            found = name.endswith(own) and source.beside(name.removesuffix(own) + other)
-            if found:
-                return (source, found) if own == names[0] else (found, source)
+        for suffix, other_suffix in (names, names[::-1]):
+            other_file = name.endswith(suffix) and source.sibling(
+                name.removesuffix(suffix) + other_suffix
+            )
+            if other_file:
+                return (source, other_file) if suffix == names[0] else (other_file, source)
     return None
 
 
@@ -119,8 +125,8 @@ def is_subword_nmt(source: ModelInput) -> bool:
     if source.is_folder or source.is_json:
         return False
     head = source.head[: source.head.rfind(b"\n") + 1]
-    found = re.fullmatch(rb"(#version:[^\n]*\n)?(?:[^ \n]+ [^ \n]+\r?\n)+", head)
-    return found is not None and bool(found[1] or re.search(rb"</w>\r?\n", head))
+    match = re.fullmatch(rb"(#version:[^\n]*\n)?(?:[^ \n]+ [^ \n]+\r?\n)+", head)
+    return match is not None and bool(match[1] or re.search(rb"</w>\r?\n", head))
 
 
 def is_bert_vocab(source: ModelInput) -> bool:
@@ -137,8 +143,8 @@ def is_bert_vocab(source: ModelInput) -> bool:
     if any(b" " in line.strip() for line in source.head.splitlines()[:-1]):
         return False
     data = b"\n" + source.data
-    ends = [token in data for token in (b"\n[CLS]", b"\n[SEP]", b"\n[PAD]")]
-    return b"\n[UNK]" in data and (all(ends) or (any(ends) and b"\n##" in data))
+    present = [token in data for token in (b"\n[CLS]", b"\n[SEP]", b"\n[PAD]")]
+    return b"\n[UNK]" in data and (all(present) or (any(present) and b"\n##" in data))
 
 
 def is_sentencepiece(source: ModelInput) -> bool:
@@ -156,7 +162,7 @@ def is_word_counts(source: ModelInput) -> bool:
     less.
     """
     head = source.head
-    if len(head) == HEAD:
+    if len(head) == HEAD_SIZE:
         head = head[: head.rfind(b"\n") + 1]
     elif head and not head.endswith(b"\n"):
         head += b"\n"
@@ -193,8 +199,8 @@ def is_tekken(source: ModelInput) -> bool:
     A tekken document has a number of special tokens in its `config`, and a `vocab`.
     """
     if source.is_folder:
-        inner = source.beside(TEKKEN)
-        return inner is not None and source.beside(TOKENIZER) is None and is_tekken(inner)
+        file = source.sibling(TEKKEN_JSON)
+        return file is not None and source.sibling(TOKENIZER_JSON) is None and is_tekken(file)
     if not source.is_json:
         return False
     config = source.document.get("config")
@@ -208,7 +214,7 @@ def is_tekken(source: ModelInput) -> bool:
 # -- the formats --------------------------------------------------------------------------
 
 
-def _no_file(_source: ModelInput) -> bool:
+def _never(_source: ModelInput) -> bool:
     return False
 
 
@@ -233,7 +239,7 @@ class Format(NamedTuple):
     writes: bool = True
     reads: bool = True
     hints: tuple[str, ...] = ()
-    detect: Callable[[ModelInput], bool] = _no_file
+    detect: Callable[[ModelInput], bool] = _never
 
     @property
     def is_folder(self) -> bool:
@@ -245,7 +251,7 @@ class Format(NamedTuple):
         return import_module(f"tokctl.formats.{self.module}")
 
 
-_BOTH = ("pattern", "special")
+_ALL_OPTIONS = ("pattern", "special")
 #: The formats in the order in which they are tried.
 FORMATS = (
     Format("tokctl", "tokctl model file", "tokenizer_json", ".json", detect=is_tokctl),
@@ -268,7 +274,7 @@ FORMATS = (
         "vocab.json and merges.txt",
         "vocab_merges",
         "",
-        hints=_BOTH,
+        hints=_ALL_OPTIONS,
         detect=is_vocab_merges,
     ),
     Format(
@@ -277,7 +283,7 @@ FORMATS = (
         "clip_merges",
         ".txt.gz",
         writes=False,
-        hints=_BOTH,
+        hints=_ALL_OPTIONS,
         detect=is_clip,
     ),
     Format(
@@ -302,19 +308,26 @@ FORMATS = (
         detect=is_sentencepiece_vocab,
     ),
     Format("gguf", "GGUF file of llama.cpp", "gguf", ".gguf", hints=("pattern",), detect=is_gguf),
-    Format("tiktoken", "tiktoken ranks", "tiktoken", ".tiktoken", hints=_BOTH, detect=is_tiktoken),
+    Format(
+        "tiktoken",
+        "tiktoken ranks",
+        "tiktoken",
+        ".tiktoken",
+        hints=_ALL_OPTIONS,
+        detect=is_tiktoken,
+    ),
     Format("tekken", "Mistral tekken.json", "tekken", ".json", writes=False, detect=is_tekken),
 )
 
 
-def detect(source: ModelInput, among: Iterable[Format] = FORMATS) -> Format | None:
+def detect(source: ModelInput, forms: Iterable[Format] = FORMATS) -> Format | None:
     """Return the first format that `source` looks like, or None.
 
     Args:
-        source: the file or folder; most formats are recognized by its first `HEAD` bytes.
-        among: the formats to try, in this order.
+        source: the file or folder; most formats are recognized by its first `HEAD_SIZE` bytes.
+        forms: the formats to try, in this order.
 
     Raises:
         TokctlError: the file can't be read, or begins like JSON and is not JSON.
     """
-    return next((known for known in among if known.detect(source)), None)
+    return next((form for form in forms if form.detect(source)), None)

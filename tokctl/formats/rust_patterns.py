@@ -48,7 +48,7 @@ from tokctl.model.regular_expressions import (
 __all__ = ["pattern_of", "pre_tokenizers_of"]
 
 #: The highest bound of a quantifier: a compiled pattern has one copy of its body per repetition.
-_MOST_TIMES = 1000
+_MOST_REPETITIONS = 1000
 
 
 def _parse(pattern: str, dialect: Dialect) -> Node:
@@ -60,22 +60,22 @@ def _parse(pattern: str, dialect: Dialect) -> Node:
     try:
         node = parse(pattern, dialect)
     except UnsupportedRegexError as error:
-        raise UnsupportedByFormat(_unlike(str(error))) from None
-    for one in walk(node):
-        if isinstance(one, Repeat) and max(one.least, one.most or 0) > _MOST_TIMES:
-            raise UnsupportedByFormat(_unlike(f"a quantifier over {_MOST_TIMES:,}"))
-        if isinstance(one, Repeat) and least_width(one.body) == 0 and not _is_once(one):
-            raise UnsupportedByFormat(_unlike("a repetition of what can match nothing"))
-        if isinstance(one, LookAround) and one.is_behind and not _is_single(one.body):
-            raise UnsupportedByFormat(_unlike("a look-behind at more than one character"))
+        raise UnsupportedByFormat(_read_differently(str(error))) from None
+    for part in walk(node):
+        if isinstance(part, Repeat) and max(part.least, part.most or 0) > _MOST_REPETITIONS:
+            raise UnsupportedByFormat(_read_differently(f"a quantifier over {_MOST_REPETITIONS:,}"))
+        if isinstance(part, Repeat) and least_width(part.body) == 0 and not _is_optional_once(part):
+            raise UnsupportedByFormat(_read_differently("a repetition of what can match nothing"))
+        if isinstance(part, LookAround) and part.is_behind and not _is_single(part.body):
+            raise UnsupportedByFormat(_read_differently("a look-behind at more than one character"))
     return node
 
 
-def _unlike(what: str) -> str:
+def _read_differently(what: str) -> str:
     return f"its pattern is not read alike by Python and Rust: {what}"
 
 
-def _is_once(node: Repeat) -> bool:
+def _is_optional_once(node: Repeat) -> bool:
     return node.most is not None and node.most <= 1 and _is_optional(node.body)
 
 
@@ -100,46 +100,46 @@ def _is_optional(node: Node) -> bool:
     return False
 
 
-def _alone(node: Node) -> list[CharSet]:
+def _matched_alone(node: Node) -> list[CharSet]:
     """Return sets of characters; the node matches at each position of one of these characters."""
     match node:
         case Chars(chars):
             return [chars]
         case Alternatives(items):
-            return [chars for item in items for chars in _alone(item)]
+            return [chars for item in items for chars in _matched_alone(item)]
         case Repeat(body, least, most) if least <= 1 and most != 0:
-            return _alone(body)
+            return _matched_alone(body)
         case Atomic(Repeat(body) as inner) if _is_single(body):
-            return _alone(inner)
+            return _matched_alone(inner)
         case Sequence(items):
-            return _alone_in_sequence(items)
+            return _matched_alone_in_sequence(items)
     return []
 
 
-def _alone_in_sequence(items: tuple[Node, ...]) -> list[CharSet]:
+def _matched_alone_in_sequence(items: tuple[Node, ...]) -> list[CharSet]:
     """Return the character sets of the only item that can't be empty.
 
     Characters that an earlier item takes and never gives back are not in the sets.
     """
-    needed = [at for at, item in enumerate(items) if not _is_optional(item)]
-    if len(needed) > 1:
+    required = [index for index, item in enumerate(items) if not _is_optional(item)]
+    if len(required) > 1:
         return []
     found: list[CharSet] = []
-    for at in needed or range(len(items)):
-        held = [chars for item in items[:at] for chars in _held(item)]
-        free = complement(union(*held))
-        found += [intersection(chars, free) for chars in _alone(items[at])]
+    for index in required or range(len(items)):
+        possessed = [chars for item in items[:index] for chars in _possessed(item)]
+        available = complement(union(*possessed))
+        found += [intersection(chars, available) for chars in _matched_alone(items[index])]
     return found
 
 
-def _held(node: Node) -> list[CharSet]:
+def _possessed(node: Node) -> list[CharSet]:
     """Return the characters that possessive quantifiers take wherever they can."""
-    inner = [chars for child in children(node) for chars in _held(child)]
-    return inner + (_alone(node.body) if isinstance(node, Atomic) else [])
+    inner = [chars for child in children(node) for chars in _possessed(child)]
+    return inner + (_matched_alone(node.body) if isinstance(node, Atomic) else [])
 
 
 #: The length of the longest pattern, in characters.
-_LONGEST = 1 << 16
+_LONGEST_PATTERN = 1 << 16
 
 #: The pattern whose only match is the whole text.
 _EVERYTHING = r"[\s\S]+"
@@ -159,7 +159,7 @@ _DEEPSEEK_V3 = (
 )
 
 #: Matches the text between the groups of digits of `digit-groups`.
-_NO_NUMBERS = r"|\P{N}+"
+_OR_NO_NUMBERS = r"|\P{N}+"
 
 #: Pre-tokenizers without options, with the published pattern or an equivalent one.
 _PATTERNS = {
@@ -190,31 +190,31 @@ def pattern_of(parts: ListOf[Part]) -> str:
     if part.kind == "digits":
         return r"\p{N}|\P{N}+" if part["individual"] else r"\p{N}+|\P{N}+"
     if part.kind == "digit-groups" and part["length"] <= LONGEST_GROUP:
-        return digit_groups(part["length"]) + _NO_NUMBERS
+        return digit_groups(part["length"]) + _OR_NO_NUMBERS
     if part.kind == "split" and part["behaviour"] == "isolated":
         # Matches and the text between them are all pre-tokens, so inverting changes nothing.
         if part["regex"]:
-            return _with_gaps(part["pattern"])
-        return _gaps(re.sub(r"[\\^$.|?*+()\[\]{}]", r"\\\g<0>", part["pattern"]))
+            return _covering_pattern(part["pattern"])
+        return _or_gap(re.sub(r"[\\^$.|?*+()\[\]{}]", r"\\\g<0>", part["pattern"]))
     raise UnsupportedByFormat(f"the pre-tokenizer {part}")
 
 
-def _with_gaps(pattern: str) -> str:
+def _covering_pattern(pattern: str) -> str:
     node = _parse(pattern, PYTHON)
     if least_width(node) == 0:
         raise UnsupportedByFormat("its pattern can match nothing")
-    written = _translated(pattern, PYTHON, RUST)
-    return written if not _left_out(node) else _gaps(written)
+    translated = _translate(pattern, PYTHON, RUST)
+    return translated if not _uncovered(node) else _or_gap(translated)
 
 
-def _translated(pattern: str, source: Dialect, target: Dialect) -> str:
+def _translate(pattern: str, source: Dialect, target: Dialect) -> str:
     try:
         return translate(pattern, source, target)
     except UnsupportedRegexError as error:
-        raise UnsupportedByFormat(_unlike(str(error))) from None
+        raise UnsupportedByFormat(_read_differently(str(error))) from None
 
 
-def _gaps(pattern: str) -> str:
+def _or_gap(pattern: str) -> str:
     """Return a pattern that matches `pattern`, or else all text before its next match."""
     return f"{pattern}|(?:(?!{pattern})(?s:.))+"
 
@@ -230,39 +230,41 @@ def pre_tokenizers_of(pattern: str) -> str:
         >>> pre_tokenizers_of("(?s:.)"), pre_tokenizers_of("[a-z]|[^a-z]")
         ('characters', 'regex:[a-z]|[^a-z]')
     """
-    if len(pattern) > _LONGEST:
-        raise UnsupportedByFormat(f"its pattern is longer than {_LONGEST} characters")
+    if len(pattern) > _LONGEST_PATTERN:
+        raise UnsupportedByFormat(f"its pattern is longer than {_LONGEST_PATTERN} characters")
     if pattern == _EVERYTHING:
         return "none"
     if pattern in _KINDS:
         return _KINDS[pattern]
-    if pattern.endswith(_NO_NUMBERS) and (length := group_length(pattern[: -len(_NO_NUMBERS)])):
+    if pattern.endswith(_OR_NO_NUMBERS) and (
+        length := group_length(pattern[: -len(_OR_NO_NUMBERS)])
+    ):
         return f"digit-groups:{length}"
-    # `_gaps` returns a pattern, a fixed text around it, and the pattern again.
-    around = len(_gaps(""))
-    half = pattern[: (len(pattern) - around) // 2]
-    left_out = ""
-    if half and pattern == _gaps(half):
-        pattern = half
+    # `_or_gap` returns a pattern, a fixed text around it, and the pattern again.
+    fixed_length = len(_or_gap(""))
+    body = pattern[: (len(pattern) - fixed_length) // 2]
+    uncovered = ""
+    if body and pattern == _or_gap(body):
+        pattern = body
         node = _parse(pattern, RUST)
     else:
         node = _parse(pattern, RUST)
-        left_out = _left_out(node)
+        uncovered = _uncovered(node)
     if least_width(node) == 0:
         raise UnsupportedByFormat("its pattern can match nothing")
-    if left_out:
+    if uncovered:
         raise UnsupportedByFormat(
-            f"as far as tokctl can tell, its pattern leaves out U+{ord(left_out):04X}, and "
+            f"as far as tokctl can tell, its pattern leaves out U+{ord(uncovered):04X}, and "
             "tiktoken drops what a pattern leaves out"
         )
-    ours = _translated(pattern, RUST, PYTHON)
+    translated = _translate(pattern, RUST, PYTHON)
     try:
-        compile_pattern(ours)
+        compile_pattern(translated)
     except TokctlError as error:
         raise UnsupportedByFormat(error.message) from None
-    return f"regex:{ours}"
+    return f"regex:{translated}"
 
 
-def _left_out(node: Node) -> str:
+def _uncovered(node: Node) -> str:
     """Return a character that the node does not match by itself, or an empty text."""
-    return first_outside(union(*_alone(node)))
+    return first_outside(union(*_matched_alone(node)))

@@ -26,7 +26,7 @@ def save(model: Model, path: str | Path, format_name: str, *, lossy: bool = Fals
     Example:
         >>> save(model, "book.tiktoken", "tiktoken")  # also writes book.tiktoken.json
     """
-    write(contents(model, format_name, lossy=lossy), path, formats.named(format_name))
+    write(contents(model, format_name, lossy=lossy), path, formats.format_named(format_name))
 
 
 def contents(model: Model, format_name: str, *, lossy: bool = False) -> Files:
@@ -43,14 +43,14 @@ def contents(model: Model, format_name: str, *, lossy: bool = False) -> Files:
     lost = [loss.what for loss in losses(model, format_name) if not loss.minor]
     if lost and not lossy:
         raise Unsupported(
-            f"{formats.named(format_name).title} can't hold {lost[0]}"
+            f"{formats.format_named(format_name).title} can't hold {lost[0]}"
             + (f", and {len(lost) - 1} more" if len(lost) > 1 else ""),
             "lossy=True leaves it out; Tokenizer.losses lists all",
         )
-    return what_it_holds(model, format_name)
+    return supported_contents(model, format_name)
 
 
-def what_it_holds(model: Model, format_name: str) -> Files:
+def supported_contents(model: Model, format_name: str) -> Files:
     """Return the files of a model in a format, without what the format can't hold.
 
     Raises:
@@ -59,7 +59,7 @@ def what_it_holds(model: Model, format_name: str) -> Files:
     try:
         return formats.write(model, format_name)
     except UnsupportedByFormat as reason:
-        raise _nothing_like(model, format_name, reason) from None
+        raise _inexpressible(model, format_name, reason) from None
 
 
 def losses(model: Model, format_name: str) -> list[LostFeature]:
@@ -71,34 +71,34 @@ def losses(model: Model, format_name: str) -> list[LostFeature]:
     try:
         return formats.losses(model, format_name)
     except UnsupportedByFormat as reason:
-        raise _nothing_like(model, format_name, reason) from None
+        raise _inexpressible(model, format_name, reason) from None
 
 
-def _nothing_like(model: Model, format_name: str, reason: UnsupportedByFormat) -> TokctlError:
-    whole, part = holders(model)
-    hint = f"formats that can: {', '.join(whole)}"
+def _inexpressible(model: Model, format_name: str, reason: UnsupportedByFormat) -> TokctlError:
+    lossless, lossy = formats_for(model)
+    hint = f"formats that can: {', '.join(lossless)}"
     return Unsupported(
-        f"{formats.named(format_name).title} can't express this model: {reason}",
-        hint + (f"; with losses: {', '.join(part)}" if part else ""),
+        f"{formats.format_named(format_name).title} can't express this model: {reason}",
+        hint + (f"; with losses: {', '.join(lossy)}" if lossy else ""),
     )
 
 
-def holders(model: Model) -> tuple[list[str], list[str]]:
+def formats_for(model: Model) -> tuple[list[str], list[str]]:
     """Return the names of the formats that can hold a model, in two lists.
 
     The formats in the first list keep all ids and texts. Those in the second list lose something.
     """
-    whole: list[str] = []
-    part: list[str] = []
-    for known in formats.FORMATS:
-        if not known.writes:
+    lossless: list[str] = []
+    lossy: list[str] = []
+    for form in formats.FORMATS:
+        if not form.writes:
             continue
         try:
-            lost = formats.losses(model, known.name)
+            lost = formats.losses(model, form.name)
         except (UnsupportedByFormat, TokctlError):  # TokctlError: an optional library is missing
             continue
-        (part if any(not loss.minor for loss in lost) else whole).append(known.name)
-    return whole, part
+        (lossy if any(not loss.minor for loss in lost) else lossless).append(form.name)
+    return lossless, lossy
 
 
 def write(files: Files, path: str | Path, form: formats.Format) -> None:
@@ -111,17 +111,17 @@ def write(files: Files, path: str | Path, form: formats.Format) -> None:
         check_neighbours(files, path, form)
         _write_folder(files, Path(path))
         return
-    with whole_files() as together:
+    with whole_files() as outputs:
         # The file opened first appears last, when its companions exist.
         for suffix in sorted(files):
-            together.open(f"{path}{suffix}").write(files[suffix])
+            outputs.open(f"{path}{suffix}").write(files[suffix])
 
 
 def check_neighbours(files: Files, path: str | Path, form: formats.Format) -> None:
     """Raise TokctlError if the folder has a file of another model that would change the new one."""
     if not form.is_folder:
         return
-    for name in getattr(form.load(), "NEIGHBOURS", ()):
+    for name in getattr(form.load(), "CONFLICTING_FILES", ()):
         if name not in files and Path(path, name).exists():
             raise BadOption(
                 f"the folder {path} holds {name}, which would also become part of the new model",
@@ -134,10 +134,10 @@ def _write_folder(files: Files, path: Path) -> None:
     """Write a new folder as a whole, or replace the files of an existing folder together."""
     try:
         if path.is_dir():
-            with whole_files() as together:
+            with whole_files() as outputs:
                 for name in reversed(files):  # the file opened first appears last
                     (path / name).parent.mkdir(exist_ok=True)
-                    together.open(path / name).write(files[name])
+                    outputs.open(path / name).write(files[name])
             return
         if path.exists():
             raise BadOption(
@@ -145,9 +145,9 @@ def _write_folder(files: Files, path: Path) -> None:
                 "name another folder, or move the file away",
                 "output-taken",
             )
-        with whole_folder(path) as made:
+        with whole_folder(path) as new_folder:
             for name, data in files.items():
-                target = made / name
+                target = new_folder / name
                 target.parent.mkdir(exist_ok=True)
                 target.write_bytes(data)
     except (OSError, ValueError) as error:

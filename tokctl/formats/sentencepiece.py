@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from tokctl.core.errors import Unsupported
 from tokctl.formats import charsmap, merging
 from tokctl.formats.contract import (
-    ANOTHER,
     LARGEST_VOCABULARY,
+    TRY_ANOTHER_FILE,
     Files,
     LostFeature,
     ModelInput,
@@ -88,10 +88,10 @@ def parse(data: bytes) -> Any:
         TokctlError: the package protobuf is missing.
         ValueError: the data is not such a message.
     """
-    message = _message()
+    message_class = _message_class()
     from google.protobuf.message import DecodeError
 
-    proto = message()
+    proto = message_class()
     try:
         proto.ParseFromString(data)
     except (DecodeError, RuntimeError) as error:
@@ -99,22 +99,22 @@ def parse(data: bytes) -> Any:
     return proto
 
 
-def new() -> Any:
+def new_message() -> Any:
     """Return an empty `ModelProto`.
 
     Raises:
         TokctlError: the package protobuf is missing.
     """
-    return _message()()
+    return _message_class()()
 
 
-def serialized(proto: Any) -> bytes:
+def serialize(proto: Any) -> bytes:
     """Return the bytes of a message as a file, equal for equal messages."""
     return bytes(proto.SerializeToString(deterministic=True))
 
 
 @lru_cache(maxsize=1)
-def _message() -> Any:
+def _message_class() -> Any:
     try:
         from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
     except ImportError:
@@ -129,10 +129,10 @@ def _message() -> Any:
     )
     kinds = descriptor_pb2.FieldDescriptorProto
     for name, fields in _SCHEMA.items():
-        message = file.message_type.add(name=name)
+        descriptor = file.message_type.add(name=name)
         for field, (number, kind, default) in fields.items():
             repeated = default == "repeated"
-            entry = message.field.add(
+            entry = descriptor.field.add(
                 name=field,
                 number=number,
                 label=kinds.LABEL_REPEATED if repeated else kinds.LABEL_OPTIONAL,
@@ -156,27 +156,27 @@ UNKNOWN_SURFACE = " \u2047 "
 NUL = "\0"
 #: SentencePiece's rule for decoding bytes that are not UTF-8.
 INVALID = "replace-bytes"
-_ALL = 2**31 - 1
+_EVERY_MARK = 2**31 - 1
 
 
 # -- spaces --------------------------------------------------------------------------
 
 
-class Spaces(NamedTuple):
+class SpaceOptions(NamedTuple):
     """SentencePiece's options for spaces.
 
     Attributes:
         dummy: where a space is added: `before` the text, `behind` it, or nowhere (empty).
-        tidy: whether spaces are removed at the ends of a text and runs of spaces are joined.
+        remove_extra: whether spaces at the ends of a text are removed and runs of spaces joined.
         escape: whether `▁` replaces spaces.
     """
 
     dummy: str
-    tidy: bool
+    remove_extra: bool
     escape: bool
 
     @classmethod
-    def of(cls, proto: Any) -> Spaces:
+    def of(cls, proto: Any) -> SpaceOptions:
         """Return the options in a model file."""
         spec = proto.normalizer_spec
         behind = proto.trainer_spec.treat_whitespace_as_suffix
@@ -186,19 +186,19 @@ class Spaces(NamedTuple):
     @property
     def strips(self) -> bool:
         """Whether decoding removes `▁` at the start of a text."""
-        return bool(self.dummy) or self.tidy
+        return bool(self.dummy) or self.remove_extra
 
 
 #: All combinations of the options.
-EVERY = [
-    Spaces(dummy, tidy, escape)
+ALL_SPACE_OPTIONS = [
+    SpaceOptions(dummy, tidy, escape)
     for dummy in ("before", "behind", "")
     for tidy in (True, False)
     for escape in (True, False)
 ]
 
 
-def normalizers(spaces: Spaces, *, rules: bool) -> tuple[Part, ...]:
+def normalizers(spaces: SpaceOptions, *, rules: bool) -> tuple[Part, ...]:
     """Return the normalizers for spaces.
 
     Args:
@@ -206,16 +206,16 @@ def normalizers(spaces: Spaces, *, rules: bool) -> tuple[Part, ...]:
         rules: whether normalization rules come before these normalizers.
     """
     part = NORMALIZERS.part
-    dummy, tidy, escape = spaces
+    dummy, remove_extra, escape = spaces
     parts = []
-    if tidy:
+    if remove_extra:
         parts += [part("strip-spaces", right=not escape), part("collapse-spaces")]
     if dummy == "before":
-        # SentencePiece adds the space even if its rules delete the whole text. With `tidy`, such a
-        # space is removed again, so both normalizers do the same.
-        alone = rules and not tidy
+        # SentencePiece adds the space even if its rules delete the whole text. `remove_extra`
+        # removes this space again, so both normalizers do the same.
+        alone = rules and not remove_extra
         parts.append(part("dummy-space") if alone else part("prepend", text=" "))
-    if tidy and escape:
+    if remove_extra and escape:
         # At the end of a text, SentencePiece removes its own ▁ and the text's ▁ alike. No later
         # step distinguishes the two.
         parts.append(part("replace", pattern=MARK, content=" "))
@@ -228,7 +228,7 @@ def normalizers(spaces: Spaces, *, rules: bool) -> tuple[Part, ...]:
 
 
 def decoders(
-    spaces: Spaces,
+    spaces: SpaceOptions,
     texts: Iterable[str],
     unk_token: str,
     surface: str = UNKNOWN_SURFACE,
@@ -250,18 +250,18 @@ def decoders(
     texts = list(texts)
     parts = [part("replace", pattern=unk_token, content=surface)]
     bytes_ = part("byte-fallback", invalid=INVALID)
-    twice = not words and any(piece.startswith(MARK * 2) for piece in texts)
-    start = _ALL if spaces.tidy and not twice else 1
+    has_double_mark = not words and any(piece.startswith(MARK * 2) for piece in texts)
+    start = _EVERY_MARK if spaces.remove_extra and not has_double_mark else 1
     to_space = part("replace", pattern=MARK, content=" ")
     if byte_fallback and (words or MARK not in texts):
         # Bytes can spell a ▁ (of a word without a token), which SentencePiece leaves as it is.
         if not spaces.strips:
-            spaced = [part("metaspace", prepend="never")]
+            space_decoders = [part("metaspace", prepend="never")]
         elif any(MARK in piece.lstrip(MARK) for piece in texts):
-            spaced = [part("strip", content=MARK, start=start, first_only=True), to_space]
+            space_decoders = [part("strip", content=MARK, start=start, first_only=True), to_space]
         else:
-            spaced = [part("metaspace", prepend="always")]
-        return (*parts, *spaced, bytes_, part("fuse"))
+            space_decoders = [part("metaspace", prepend="always")]
+        return (*parts, *space_decoders, bytes_, part("fuse"))
     if byte_fallback:
         parts.append(bytes_)
     parts.append(part("fuse"))
@@ -292,12 +292,12 @@ def read(source: ModelInput) -> Model:
     Raises:
         TokctlError: the file is damaged, or tokctl can't run the model.
     """
-    data = source.within(LARGEST_VOCABULARY)
+    data = source.read_up_to(LARGEST_VOCABULARY)
     with unless_damaged(source.name):
-        return filled(parse(data), ImportedFrom("sentencepiece"))
+        return read_message(parse(data), ImportedFrom("sentencepiece"))
 
 
-def filled(proto: Any, origin: ImportedFrom | None, default: str | None = None) -> Model:
+def read_message(proto: Any, origin: ImportedFrom | None, default: str | None = None) -> Model:
     """Return the model in a message.
 
     Args:
@@ -309,22 +309,24 @@ def filled(proto: Any, origin: ImportedFrom | None, default: str | None = None) 
         ValueError: the message is inconsistent.
         TokctlError: tokctl can't run the model.
     """
-    trained = proto.trainer_spec
-    algorithm = MODEL_TYPES.get(trained.model_type)
+    trainer_spec = proto.trainer_spec
+    algorithm = MODEL_TYPES.get(trainer_spec.model_type)
     if algorithm is None:
-        raise ValueError(f"its model type is {trained.model_type}")
+        raise ValueError(f"its model type is {trainer_spec.model_type}")
     if proto.denormalizer_spec.precompiled_charsmap:
-        raise Unsupported("it has rules for denormalizing, which tokctl does not support", ANOTHER)
+        raise Unsupported(
+            "it has rules for denormalizing, which tokctl does not support", TRY_ANOTHER_FILE
+        )
     tokens = [bytes(piece.piece) for piece in proto.pieces]
-    falls_back = proto.trainer_spec.byte_fallback
-    texts = _texts(tokens, falls_back=falls_back)
+    byte_fallback = proto.trainer_spec.byte_fallback
+    texts = _decode_pieces(tokens, byte_fallback=byte_fallback)
     # In SentencePiece, a NUL in a text always becomes its byte token, never a piece of one NUL.
     types = [
         UNUSED if text == NUL else piece.type
         for text, piece in zip(texts, proto.pieces, strict=True)
     ]
     traits = ALGORITHMS[algorithm]
-    _check(proto, traits, texts, types)
+    _check_pieces(proto, traits, texts, types)
     scores = [float(piece.score) for piece in proto.pieces]
     if traits.by_frequency:
         # A required character that was never seen has -inf. Scores have no effect in these models.
@@ -336,14 +338,14 @@ def filled(proto: Any, origin: ImportedFrom | None, default: str | None = None) 
             user_defined_score(token) if kind == USER_DEFINED else score
             for token, score, kind in zip(tokens, scores, types, strict=True)
         ]
-    keep = [text for text, kind in zip(texts, types, strict=True) if kind == USER_DEFINED]
+    user_defined = [text for text, kind in zip(texts, types, strict=True) if kind == USER_DEFINED]
     blob = bytes(proto.normalizer_spec.precompiled_charsmap)
-    rules = (charsmap.part_of(blob, keep),) if blob else ()
+    rules = (charsmap.read_rules(blob, user_defined),) if blob else ()
     if not blob and default is not None:
-        rules = (NORMALIZERS.part(default, keep=keep),)
-    spaces = Spaces.of(proto)
-    _check_kept_spaces(spaces, keep)
-    added = _added(traits, texts, types)
+        rules = (NORMALIZERS.part(default, keep=user_defined),)
+    spaces = SpaceOptions.of(proto)
+    _check_kept_spaces(spaces, user_defined)
+    added = _added_tokens(traits, texts, types)
     unk_token = texts[types.index(UNKNOWN)]
     recipe = Recipe(
         name=NAME,
@@ -352,15 +354,15 @@ def filled(proto: Any, origin: ImportedFrom | None, default: str | None = None) 
         pre_tokenizers=WORDS if traits.learns_words else (),
         segmentation=SEGMENTATIONS[algorithm],
         unk_token=unk_token,
-        byte_fallback=trained.byte_fallback,
+        byte_fallback=trainer_spec.byte_fallback,
         fuse_unknown=True,
         precision="single",
         decoders=decoders(
             spaces,
             texts,
             unk_token,
-            _surface(trained),
-            byte_fallback=trained.byte_fallback,
+            _unknown_surface(trainer_spec),
+            byte_fallback=trainer_spec.byte_fallback,
             words=traits.learns_words,
         ),
         special_tokens=tuple(token.text for token in added if token.special),
@@ -368,7 +370,7 @@ def filled(proto: Any, origin: ImportedFrom | None, default: str | None = None) 
     return Model(recipe, tokens, scores=scores, added_tokens=tuple(added), origin=origin)
 
 
-def _texts(tokens: list[bytes], *, falls_back: bool) -> list[str]:
+def _decode_pieces(tokens: list[bytes], *, byte_fallback: bool) -> list[str]:
     texts = []
     for id_, token in enumerate(tokens):
         try:
@@ -377,12 +379,12 @@ def _texts(tokens: list[bytes], *, falls_back: bool) -> list[str]:
             raise ValueError(f"piece {id_} is not UTF-8") from None
         if not token:
             raise ValueError(f"piece {id_} is empty")
-        if b"\0" in token and not (falls_back and texts[-1] == NUL):
+        if b"\0" in token and not (byte_fallback and texts[-1] == NUL):
             raise ValueError(f"piece {id_} holds a NUL, which SentencePiece refuses, too")
     return texts
 
 
-def _check(proto: Any, traits: Algorithm, texts: list[str], types: list[int]) -> None:
+def _check_pieces(proto: Any, traits: Algorithm, texts: list[str], types: list[int]) -> None:
     """Check the pieces as SentencePiece does, and for what tokctl can't do.
 
     Raises:
@@ -396,39 +398,39 @@ def _check(proto: Any, traits: Algorithm, texts: list[str], types: list[int]) ->
     if types.count(UNKNOWN) != 1:
         raise ValueError(f"it has {types.count(UNKNOWN)} unknown pieces, and should have one")
     reserved = (UNKNOWN, CONTROL, BYTE)
-    keys = [(kind in reserved, text) for text, kind in zip(texts, types, strict=True)]
-    if len(set(keys)) != len(keys):
-        times = Counter(keys)
-        twice = next(key[1] for key in keys if times[key] > 1)
-        raise ValueError(f"the piece {twice!r} is there twice")
-    found = {text for text, kind in zip(texts, types, strict=True) if kind == BYTE}
-    wanted = {token.decode() for token in BYTE_TOKENS}
+    reserved_and_text = [(kind in reserved, text) for text, kind in zip(texts, types, strict=True)]
+    if len(set(reserved_and_text)) != len(reserved_and_text):
+        times = Counter(reserved_and_text)
+        repeated = next(key[1] for key in reserved_and_text if times[key] > 1)
+        raise ValueError(f"the piece {repeated!r} occurs twice")
+    byte_pieces = {text for text, kind in zip(texts, types, strict=True) if kind == BYTE}
+    all_bytes = {token.decode() for token in BYTE_TOKENS}
     if proto.trainer_spec.byte_fallback:
-        if found != wanted:
-            raise ValueError("its byte pieces are not all there")
-    elif found:
+        if byte_pieces != all_bytes:
+            raise ValueError("some of its byte pieces are missing")
+    elif byte_pieces:
         raise ValueError("it has byte pieces, but no byte fallback")
     unused = (text for text, kind in zip(texts, types, strict=True) if kind == UNUSED)
-    made = next((text for text in unused if text != NUL), None)
-    if traits.is_plain_bpe and made is not None:
+    unused_piece = next((text for text in unused if text != NUL), None)
+    if traits.is_plain_bpe and unused_piece is not None:
         raise Unsupported(
-            f"its piece {made!r} is unused, and is taken apart again where merges make it",
+            f"its piece {unused_piece!r} is unused, and is split again where merges make it",
             "use the model without a restricted vocabulary",
         )
 
 
-def _check_kept_spaces(spaces: Spaces, keep: list[str]) -> None:
+def _check_kept_spaces(spaces: SpaceOptions, user_defined: list[str]) -> None:
     """Raise TokctlError if a user-defined piece contains spaces that would be joined elsewhere."""
-    for text in keep:
-        if spaces.tidy and "  " in text:
+    for text in user_defined:
+        if spaces.remove_extra and "  " in text:
             raise Unsupported(
-                f"its user-defined piece {text!r} keeps spaces side by side, which are joined "
+                f"its user-defined piece {text!r} keeps adjacent spaces, which are joined "
                 "everywhere else",
                 "train it with --remove_extra_whitespaces=false, or without that piece",
             )
 
 
-def _added(traits: Algorithm, texts: list[str], types: list[int]) -> list[AddedToken]:
+def _added_tokens(traits: Algorithm, texts: list[str], types: list[int]) -> list[AddedToken]:
     """Return the added tokens: pieces that text never becomes, and pieces that are found first."""
     added = []
     for id_, (text, kind) in enumerate(zip(texts, types, strict=True)):
@@ -439,11 +441,11 @@ def _added(traits: Algorithm, texts: list[str], types: list[int]) -> list[AddedT
     return added
 
 
-def _surface(trained: Any) -> str:
-    if not trained.HasField("unk_surface"):
+def _unknown_surface(trainer_spec: Any) -> str:
+    if not trainer_spec.HasField("unk_surface"):
         return UNKNOWN_SURFACE
     try:
-        surface = bytes(trained.unk_surface).decode()
+        surface = bytes(trainer_spec.unk_surface).decode()
     except UnicodeDecodeError:
         raise ValueError("what it writes for an unknown piece is not UTF-8") from None
     if MARK in surface:
@@ -465,7 +467,7 @@ class Piece(NamedTuple):
     type: int
 
 
-def ranked(model: Model) -> tuple[Model, list[LostFeature]]:
+def with_merge_scores(model: Model) -> tuple[Model, list[LostFeature]]:
     """Return a BPE model segmented by scores, and the losses.
 
     Tokens that no merge makes become special tokens.
@@ -476,42 +478,42 @@ def ranked(model: Model) -> tuple[Model, list[LostFeature]]:
     losses: list[LostFeature] = []
     # SentencePiece's byte tokens are never found in text and never part of merges.
     model = replace(model, recipe=replace(model.recipe, precision="single"))
-    made = {token for *_, token in merging.made(model)}
-    idle = [
+    merged = {token for *_, token in merging.ranked_merges(model)}
+    unmade = [
         id_
         for id_, token in enumerate(model.tokens)
-        if id_ not in made and id_ not in model.reserved_ids and len(token.decode()) > 1
+        if id_ not in merged and id_ not in model.reserved_ids and len(token.decode()) > 1
     ]
-    if idle and model.recipe.whole_words:
-        name = model.spelled[idle[0]]
-        losses.append(
-            LostFeature(f"that a text which is the token {name!r} becomes it without merges")
-        )
+    if unmade and model.recipe.whole_words:
+        name = model.spelled[unmade[0]]
+        losses.append(LostFeature(f"that the text {name!r} becomes one token without merges"))
     if model.recipe.has_ranks:
         # By scores, SentencePiece does not make these tokens either.
-        idle = []
-    if idle:
-        names = ", ".join(repr(model.spelled[id_]) for id_ in idle[:3])
-        more = f" and {len(idle) - 3} more" if len(idle) > 3 else ""
+        unmade = []
+    if unmade:
+        names = ", ".join(repr(model.spelled[id_]) for id_ in unmade[:3])
+        more = f" and {len(unmade) - 3} more" if len(unmade) > 3 else ""
         losses.append(
-            LostFeature(f"tokens that no text becomes, but as control pieces ({names}{more})", True)
+            LostFeature(
+                f"tokens that no text is split into, except as control pieces ({names}{more})", True
+            )
         )
-    model = _without(model, idle)
+    model = _with_special_tokens(model, unmade)
     recipe = replace(model.recipe, whole_words=False)
-    model = merging.by_ranks(replace(model, recipe=recipe), scored=True)
-    if not model.scores or any(score != _single(score) for score in model.scores):
-        model = replace(model, scores=_scores(model))
+    model = merging.with_ranks(replace(model, recipe=recipe), scored=True)
+    if not model.scores or any(score != _to_single(score) for score in model.scores):
+        model = replace(model, scores=_whole_scores(model))
     return model, losses
 
 
-def _without(model: Model, idle: list[int]) -> Model:
-    """Return the model with the tokens `idle` as special tokens, which text never becomes."""
-    if not idle:
+def _with_special_tokens(model: Model, unmade: list[int]) -> Model:
+    """Return the model with the tokens `unmade` as special tokens, which text never becomes."""
+    if not unmade:
         return model
     added = {token.id: token for token in model.added}
-    for id_ in idle:
+    for id_ in unmade:
         added.setdefault(id_, AddedToken(model.spelled[id_], id_))
-    texts = (model.spelled[id_] for id_ in idle if added[id_].special)
+    texts = (model.spelled[id_] for id_ in unmade if added[id_].special)
     return replace(
         model,
         recipe=model.recipe.with_special_tokens(list(texts)),
@@ -519,15 +521,15 @@ def _without(model: Model, idle: list[int]) -> Model:
     )
 
 
-def _scores(model: Model) -> list[float]:
+def _whole_scores(model: Model) -> list[float]:
     """Return whole-number scores (0, -1, -2, …) in the order of the model's scores or ids."""
     if not model.scores:
         return [-float(id_) for id_ in range(len(model.tokens))]
-    places = {score: -float(at) for at, score in enumerate(sorted(set(model.scores))[::-1])}
-    return [places[score] for score in model.scores]
+    ranks = {score: -float(rank) for rank, score in enumerate(sorted(set(model.scores))[::-1])}
+    return [ranks[score] for score in model.scores]
 
 
-def _single(score: float) -> float:
+def _to_single(score: float) -> float:
     """Return a score rounded to single precision, as a file stores it."""
     try:
         return float(struct.unpack("<f", struct.pack("<f", score))[0])
@@ -535,23 +537,23 @@ def _single(score: float) -> float:
         return math.inf
 
 
-def pieces(model: Model) -> tuple[list[Piece], list[LostFeature]]:
+def model_pieces(model: Model) -> tuple[list[Piece], list[LostFeature]]:
     """Return the pieces of a model, and the losses.
 
     Args:
-        model: the model; a BPE model as `ranked` returns it.
+        model: the model; a BPE model as `with_merge_scores` returns it.
 
     Raises:
         UnsupportedByFormat: SentencePiece would refuse the pieces.
     """
     losses: list[LostFeature] = []
-    types = _types(model)
+    types = _piece_types(model)
     texts = list(model.tokens)
-    complete = model.recipe.byte_fallback and BYTE in types
+    has_all_bytes = model.recipe.byte_fallback and BYTE in types
     for id_, text in enumerate(texts):
         if types[id_] == BYTE or b"\0" not in text:
             continue
-        if text == NUL.encode() and complete and id_ in model.reserved_ids:
+        if text == NUL.encode() and has_all_bytes and id_ in model.reserved_ids:
             types[id_] = UNUSED
             continue
         losses.append(LostFeature(f"the token {model.spelled[id_]!r}, which holds a NUL"))
@@ -561,26 +563,26 @@ def pieces(model: Model) -> tuple[list[Piece], list[LostFeature]]:
     if model.recipe.traits.has_scores and not {NORMAL, USER_DEFINED} & set(types):
         raise UnsupportedByFormat("it has no token that text becomes")
     scores = _written_scores(model)
-    decides = not model.recipe.traits.by_frequency
-    if decides and not all(math.isfinite(_single(score)) for score in scores):
+    scores_matter = not model.recipe.traits.by_frequency
+    if scores_matter and not all(math.isfinite(_to_single(score)) for score in scores):
         raise UnsupportedByFormat("a score is too large for single precision")
     # SentencePiece ignores the score of a user-defined piece. Its training writes 0.
-    found = [
+    pieces = [
         Piece(text, 0.0 if kind == USER_DEFINED else score, kind)
         for text, score, kind in zip(texts, scores, types, strict=True)
     ]
     if model.recipe.unk_token is None:
         name = next(
             name
-            for name in (b"<unk>", *(b"<unk_%d>" % at for at in range(len(texts) + 1)))
+            for name in (b"<unk>", *(b"<unk_%d>" % number for number in range(len(texts) + 1)))
             if name not in texts
         )
-        found.append(Piece(name, 0.0, UNKNOWN))
-        losses.append(LostFeature("that it has no unknown token", minor=complete))
-    return found, losses
+        pieces.append(Piece(name, 0.0, UNKNOWN))
+        losses.append(LostFeature("that it has no unknown token", minor=has_all_bytes))
+    return pieces, losses
 
 
-def _types(model: Model) -> list[int]:
+def _piece_types(model: Model) -> list[int]:
     types = [NORMAL] * len(model.tokens)
     if model.recipe.byte_fallback:
         ids = {token: id_ for id_, token in enumerate(model.tokens)}
@@ -589,12 +591,14 @@ def _types(model: Model) -> list[int]:
             types[id_] = BYTE if len(present) == len(BYTE_TOKENS) else CONTROL
     for id_ in model.user_defined:
         types[id_] = USER_DEFINED
-    kept = {text.encode() for part in model.recipe.normalizers for text in _kept(part)}
+    unchanged = {text.encode() for part in model.recipe.normalizers for text in _keep_option(part)}
     traits = model.recipe.traits
     for id_, text in enumerate(model.tokens):
-        if text in kept and (traits.learns_words or (traits.has_scores and _is_best(model, id_))):
+        if text in unchanged and (
+            traits.learns_words or (traits.has_scores and _has_user_defined_score(model, id_))
+        ):
             types[id_] = USER_DEFINED
-    for id_ in _of_one_byte(model):
+    for id_ in _user_defined_bytes(model):
         types[id_] = USER_DEFINED
     for token in model.added:
         types[token.id] = CONTROL if token.special else USER_DEFINED
@@ -603,12 +607,12 @@ def _types(model: Model) -> list[int]:
     return types
 
 
-def _is_best(model: Model, id_: int) -> bool:
+def _has_user_defined_score(model: Model, id_: int) -> bool:
     """Return whether a Unigram model prefers this token to all others, as if user-defined."""
     return model.scores[id_] == user_defined_score(model.tokens[id_])
 
 
-def _of_one_byte(model: Model) -> list[int]:
+def _user_defined_bytes(model: Model) -> list[int]:
     """Return the ids of user-defined pieces of one byte, which only their score of 0 identifies.
 
     They exist only in models without rules, because rules list the user-defined pieces.
@@ -616,13 +620,15 @@ def _of_one_byte(model: Model) -> list[int]:
     recipe = model.recipe
     if not recipe.traits.has_scores or recipe.precision != "single":
         return []
-    if min(model.scores, default=0) >= 0 or any(charsmap.blob_of(p) for p in recipe.normalizers):
+    if min(model.scores, default=0) >= 0 or any(
+        charsmap.compiled_rules(p) for p in recipe.normalizers
+    ):
         return []
     scored = enumerate(zip(model.tokens, model.scores, strict=True))
     return [id_ for id_, (token, score) in scored if score == 0 and len(token) == 1]
 
 
-def _kept(part: object) -> tuple[str, ...]:
+def _keep_option(part: object) -> tuple[str, ...]:
     """Return the texts that a normalizer leaves unchanged."""
     found: tuple[str, ...] = dict(getattr(part, "options", ())).get("keep", ())
     return found
@@ -647,7 +653,7 @@ def _written_scores(model: Model) -> list[float]:
 # -- writing: decoders ---------------------------------------------------------------
 
 
-def decoding(model: Model, spaces: Spaces) -> tuple[str, list[LostFeature]]:
+def fit_decoders(model: Model, spaces: SpaceOptions) -> tuple[str, list[LostFeature]]:
     """Return the text for an unknown piece, and the losses of the decoders.
 
     There is no loss if the ids of every text still become the same text.
@@ -655,14 +661,16 @@ def decoding(model: Model, spaces: Spaces) -> tuple[str, list[LostFeature]]:
     recipe = model.recipe
     texts = [token.decode(errors="replace") for token in model.tokens]
     unk_token = recipe.unk_token or "<unk>"
-    found = list(with_invalid_bytes(recipe.decoders, INVALID))
+    parts = list(with_invalid_bytes(recipe.decoders, INVALID))
     invalid = invalid_bytes_lost(recipe.decoders, INVALID)
-    falls_back, words = recipe.byte_fallback, recipe.traits.learns_words
+    byte_fallback, words = recipe.byte_fallback, recipe.traits.learns_words
     surface = unk_token
-    if found and found[0].kind == "replace" and found[0]["pattern"] == unk_token:
-        surface = found[0]["content"]
-        exact = decoders(spaces, texts, unk_token, surface, byte_fallback=falls_back, words=words)
-        if found == list(exact) and not found[0]["regex"] and MARK not in surface:
+    if parts and parts[0].kind == "replace" and parts[0]["pattern"] == unk_token:
+        surface = parts[0]["content"]
+        exact = decoders(
+            spaces, texts, unk_token, surface, byte_fallback=byte_fallback, words=words
+        )
+        if parts == list(exact) and not parts[0]["regex"] and MARK not in surface:
             return surface, invalid
     if MARK in surface:
         # SentencePiece would write the ▁ unchanged.
@@ -670,16 +678,21 @@ def decoding(model: Model, spaces: Spaces) -> tuple[str, list[LostFeature]]:
         return surface.replace(MARK, " "), [LostFeature(what)]
     lost = [
         LostFeature(
-            f"the decoders {', '.join(map(str, found)) or 'that leave every token as it is'}"
+            f"the decoders {', '.join(map(str, parts)) or 'that leave every token as it is'}"
         )
     ]
-    plain = (text for id_, text in enumerate(texts) if id_ not in model.special_id_set)
-    alike = _reads_alike(found, spaces, plain, byte_fallback=falls_back, words=words)
-    return surface, invalid if alike else lost
+    ordinary = (text for id_, text in enumerate(texts) if id_ not in model.special_id_set)
+    is_alike = _decodes_alike(parts, spaces, ordinary, byte_fallback=byte_fallback, words=words)
+    return surface, invalid if is_alike else lost
 
 
-def _reads_alike(
-    parts: list[Part], spaces: Spaces, texts: Iterable[str], *, byte_fallback: bool, words: bool
+def _decodes_alike(
+    parts: list[Part],
+    spaces: SpaceOptions,
+    texts: Iterable[str],
+    *,
+    byte_fallback: bool,
+    words: bool,
 ) -> bool:
     """Return whether these decoders give the right text for the pieces of any segmented text.
 
@@ -689,44 +702,54 @@ def _reads_alike(
     kinds = [part.kind for part in parts if part.kind != "fuse"]
     if byte_fallback != ("byte-fallback" in kinds):
         return False
-    apart = list(takewhile(lambda kind: kind != "fuse", (part.kind for part in parts)))
-    if byte_fallback and "byte-fallback" not in apart:
+    before_fuse = list(takewhile(lambda kind: kind != "fuse", (part.kind for part in parts)))
+    if byte_fallback and "byte-fallback" not in before_fuse:
         return False
     if byte_fallback and kinds[-1] != "byte-fallback" and (words or MARK not in texts):
         return False  # bytes can spell a ▁, which then stays as it is
     kinds = [kind for kind in kinds if kind != "byte-fallback"]
     if not kinds:
         return not spaces.escape and not spaces.strips and not any(MARK in t for t in texts)
-    begins = spaces.dummy == "before" and spaces.escape
+    adds_mark_before = spaces.dummy == "before" and spaces.escape
     if kinds == ["metaspace"]:
         part = next(part for part in parts if part.kind == "metaspace")
-        first = part["prepend"] != "never"
+        strips_first = part["prepend"] != "never"
         # The decoder removes every ▁ of the first token.
-        single = not any(MARK in text[1:] for text in texts)
+        marks_begin_pieces = not any(MARK in text[1:] for text in texts)
         return (
             part["replacement"] == MARK
-            and first == spaces.strips
-            and (not first or (begins and single and "metaspace" in apart))
+            and strips_first == spaces.strips
+            and (
+                not strips_first
+                or (adds_mark_before and marks_begin_pieces and "metaspace" in before_fuse)
+            )
         )
-    spaced = [part for part in parts if part.kind == "replace"]
-    if len(spaced) != 1 or (spaced[0]["pattern"], spaced[0]["content"]) != (MARK, " "):
+    space_replacements = [part for part in parts if part.kind == "replace"]
+    if len(space_replacements) != 1 or (
+        space_replacements[0]["pattern"],
+        space_replacements[0]["content"],
+    ) != (MARK, " "):
         return False
     if kinds == ["replace"]:
         return not spaces.strips
     strips = [part for part in parts if part.kind == "strip"]
-    if sorted(kinds) != ["replace", "strip"] or not spaces.strips or not begins:
+    if sorted(kinds) != ["replace", "strip"] or not spaces.strips or not adds_mark_before:
         return False
     if strips[0]["first_only"]:
         return False
     # After `fuse` the whole text is stripped, before it each token.
-    fused = any(part.kind == "fuse" for part in parts[: parts.index(strips[0])])
-    wanted = MARK if parts.index(strips[0]) < parts.index(spaced[0]) else " "
-    one = (strips[0]["content"], strips[0]["start"], strips[0]["stop"]) == (wanted, 1, 0)
-    return fused and one
+    strips_after_fuse = any(part.kind == "fuse" for part in parts[: parts.index(strips[0])])
+    wanted = MARK if parts.index(strips[0]) < parts.index(space_replacements[0]) else " "
+    strips_one_mark = (strips[0]["content"], strips[0]["start"], strips[0]["stop"]) == (
+        wanted,
+        1,
+        0,
+    )
+    return strips_after_fuse and strips_one_mark
 
 
 #: Patterns for runs of spaces in models that Hugging Face's libraries have converted.
-_RUNS = (" {2,}", " +", "  +", r"\s{2,}", "[ ]{2,}")
+_SPACE_RUNS = (" {2,}", " +", "  +", r"\s{2,}", "[ ]{2,}")
 
 
 # -- writing: the options nearest to a recipe ----------------------------------------
@@ -746,7 +769,7 @@ class NormalizationRules(NamedTuple):
     keep: tuple[str, ...] = ()
 
 
-class Fitted(NamedTuple):
+class NearestOptions(NamedTuple):
     """The options that come nearest to a recipe.
 
     Attributes:
@@ -757,60 +780,66 @@ class Fitted(NamedTuple):
     """
 
     rules: NormalizationRules
-    spaces: Spaces
+    spaces: SpaceOptions
     surface: str
     losses: list[LostFeature]
 
 
-def fitted(model: Model) -> Fitted:
+def nearest_options(model: Model) -> NearestOptions:
     """Return the options nearest to a model whose recipe has an unknown token or needs none."""
     recipe = model.recipe
-    rules, rest, losses = _rules(recipe.normalizers)
-    splits = recipe.pre_tokenizers
-    exact = [one for one in EVERY if normalizers(one, rules=bool(rules.blob)) == tuple(rest)]
-    if exact and (splits == WORDS if recipe.traits.learns_words else not splits):
+    rules, rest, losses = _leading_rules(recipe.normalizers)
+    pre_tokenizers = recipe.pre_tokenizers
+    exact = [
+        options
+        for options in ALL_SPACE_OPTIONS
+        if normalizers(options, rules=bool(rules.blob)) == tuple(rest)
+    ]
+    if exact and (pre_tokenizers == WORDS if recipe.traits.learns_words else not pre_tokenizers):
         spaces = exact[0]
     else:
-        spaces, more = _nearest(model, rest, bool(rules.blob))
+        spaces, more = _nearest_spaces(model, rest, bool(rules.blob))
         losses += more
-    if found := _joined_words(model):
-        losses.append(found)
-    surface, more = decoding(model, spaces)
-    return Fitted(rules, spaces, surface, losses + more)
+    if loss := _crossing_piece_lost(model):
+        losses.append(loss)
+    surface, more = fit_decoders(model, spaces)
+    return NearestOptions(rules, spaces, surface, losses + more)
 
 
-def _rules(parts: Sequence[Part]) -> tuple[NormalizationRules, list[Part], list[LostFeature]]:
+def _leading_rules(
+    parts: Sequence[Part],
+) -> tuple[NormalizationRules, list[Part], list[LostFeature]]:
     """Return the rules, the normalizers after them, and the loss of those before them."""
-    for place, part in enumerate(parts):
-        found = charsmap.blob_of(part)
+    for index, part in enumerate(parts):
+        found = charsmap.compiled_rules(part)
         if found is None:
             continue
-        lost = [_normalizer(before) for before in parts[:place]]
+        lost = [_normalizer_lost(earlier) for earlier in parts[:index]]
         if part.kind == "precompiled" and part["graphemes"]:
             lost.append(
                 LostFeature("that its rules are applied to a whole grapheme where one fits")
             )
-        return NormalizationRules(*found, keep=part["keep"]), list(parts[place + 1 :]), lost
-    first = 0
-    while first < len(parts) and _is_rule(parts[first]):
-        first += 1
-    if first and (blob := charsmap.of_replacements(parts[:first])):
-        return NormalizationRules("user_defined", blob), list(parts[first:]), []
+        return NormalizationRules(*found, keep=part["keep"]), list(parts[index + 1 :]), lost
+    rule_count = 0
+    while rule_count < len(parts) and _is_compilable(parts[rule_count]):
+        rule_count += 1
+    if rule_count and (blob := charsmap.compile_replacements(parts[:rule_count])):
+        return NormalizationRules("user_defined", blob), list(parts[rule_count:]), []
     return NormalizationRules(), list(parts), []
 
 
-def _is_rule(part: Part) -> bool:
+def _is_compilable(part: Part) -> bool:
     """Return whether `part` replaces a text by another, and neither contains a space or `▁`."""
     if part.kind != "replace" or part["regex"]:
         return False
     return not {" ", MARK} & {*part["pattern"], *part["content"]}
 
 
-def _normalizer(part: Part) -> LostFeature:
+def _normalizer_lost(part: Part) -> LostFeature:
     return LostFeature(f"the normalizer {part}")
 
 
-class _State:
+class _SpaceHandling:
     """The handling of spaces by a sequence of normalizers and pre-tokenizers."""
 
     def __init__(self) -> None:
@@ -819,26 +848,30 @@ class _State:
         self.escape = False
         self.losses: list[LostFeature] = []
 
-    def step(self, part: Part) -> None:
+    def apply_normalizer(self, part: Part) -> None:
         """Take in one normalizer."""
-        if (self.prefix or self.escape) and not _puts(part) and not _marks(part):
-            self.losses.append(_normalizer(part))
+        if (
+            (self.prefix or self.escape)
+            and not _prepends_space(part)
+            and not _replaces_spaces(part)
+        ):
+            self.losses.append(_normalizer_lost(part))
         elif part.kind in ("strip-spaces", "strip"):
             self.left |= part["left"]
             self.right |= part["right"]
             if part.kind == "strip":
-                what = "that other white space than spaces is removed at the ends of a text"
-                self.losses.append(LostFeature(what))
-        elif part.kind == "collapse-spaces" or _joins(part):
+                lost = "that other white space than spaces is removed at the ends of a text"
+                self.losses.append(LostFeature(lost))
+        elif part.kind == "collapse-spaces" or _collapses_spaces(part):
             self.inside = True
-        elif _puts(part, marked=self.escape):
+        elif _prepends_space(part, marked=self.escape):
             self.prefix = "always"
-        elif _marks(part) and part["content"] == MARK:
+        elif _replaces_spaces(part) and part["content"] == MARK:
             self.escape = True
         else:
-            self.losses.append(_normalizer(part))
+            self.losses.append(_normalizer_lost(part))
 
-    def split(self, part: Part) -> None:
+    def apply_pre_tokenizer(self, part: Part) -> None:
         """Take in one pre-tokenizer."""
         if part.kind == "metaspace" and part["replacement"] == MARK:
             self.escape = True
@@ -848,7 +881,7 @@ class _State:
             self.losses.append(LostFeature(f"the pre-tokenizer {part}"))
 
 
-def _puts(part: Part, *, marked: bool = False) -> bool:
+def _prepends_space(part: Part, *, marked: bool = False) -> bool:
     """Return whether `part` puts a space before the text.
 
     Args:
@@ -860,67 +893,73 @@ def _puts(part: Part, *, marked: bool = False) -> bool:
     return part.kind == "dummy-space" and not part["behind"] and not marked
 
 
-def _marks(part: Part) -> bool:
+def _replaces_spaces(part: Part) -> bool:
     """Return whether `part` replaces each space by another text."""
     return part.kind == "replace" and part["pattern"] == " " and not part["regex"]
 
 
-def _joins(part: Part) -> bool:
+def _collapses_spaces(part: Part) -> bool:
     return (
         part.kind == "replace"
         and part["regex"]
-        and part["pattern"] in _RUNS
+        and part["pattern"] in _SPACE_RUNS
         and part["content"] in (" ", MARK)
     )
 
 
-def _nearest(model: Model, parts: list[Part], rules: bool) -> tuple[Spaces, list[LostFeature]]:
-    recipe, state = model.recipe, _State()
+def _nearest_spaces(
+    model: Model, parts: list[Part], rules: bool
+) -> tuple[SpaceOptions, list[LostFeature]]:
+    recipe, handling = model.recipe, _SpaceHandling()
     for part in parts:
-        state.step(part)
+        handling.apply_normalizer(part)
     for part in recipe.pre_tokenizers:
-        state.split(part)
+        handling.apply_pre_tokenizer(part)
     if recipe.traits.learns_words and not recipe.pre_tokenizers:
-        state.losses.append(LostFeature("that a whole text is one word"))
-    tidy = state.inside or (state.left and state.right)
-    spaces = Spaces("before" if state.prefix else "", tidy, state.escape)
-    return spaces, state.losses + [LostFeature(what) for what in _differences(state, spaces, rules)]
+        handling.losses.append(LostFeature("that a whole text is one word"))
+    remove_extra = handling.inside or (handling.left and handling.right)
+    spaces = SpaceOptions("before" if handling.prefix else "", remove_extra, handling.escape)
+    return spaces, handling.losses + [
+        LostFeature(what) for what in _space_differences(handling, spaces, rules)
+    ]
 
 
-def _differences(state: _State, spaces: Spaces, rules: bool) -> list[str]:
+def _space_differences(handling: _SpaceHandling, spaces: SpaceOptions, rules: bool) -> list[str]:
     """Return the differences between what the recipe and SentencePiece do with spaces."""
     found = []
-    if spaces.tidy:
-        if not state.left and state.prefix != "unless":
+    if spaces.remove_extra:
+        if not handling.left and handling.prefix != "unless":
             found.append("spaces at the start of a text, which it removes")
-        if not state.right:
+        if not handling.right:
             found.append("spaces at the end of a text, which it removes")
-        if not state.inside:
+        if not handling.inside:
             found.append("spaces side by side, which it joins")
         if spaces.escape:
             found.append(f"a {MARK} that a text itself has at its start or end")
     else:
-        if state.left or state.right:
+        if handling.left or handling.right:
             found.append("that spaces at the ends of a text are removed, and others are not")
-        if state.prefix == "unless":
+        if handling.prefix == "unless":
             found.append(f"that a text which starts with a space, or {MARK}, gets no other")
-        elif rules and state.prefix:
+        elif rules and handling.prefix:
             found.append("that a text which its rules leave nothing of gets no space")
     return found
 
 
-def _joined_words(model: Model) -> LostFeature | None:
+def _crossing_piece_lost(model: Model) -> LostFeature | None:
     """Return a loss if a token crosses the start of a word although each word is a pre-token."""
-    mark = MARK.encode()
+    marker = MARK.encode()
     recipe = model.recipe
-    splits = any(part.kind != "metaspace" or part["split"] for part in recipe.pre_tokenizers)
-    if not splits or recipe.traits.learns_words:
+    splits_words = any(part.kind != "metaspace" or part["split"] for part in recipe.pre_tokenizers)
+    if not splits_words or recipe.traits.learns_words:
         return None
     ordinary = (id_ for id_ in range(len(model.tokens)) if id_ not in model.reserved_ids)
-    joined = next((id_ for id_ in ordinary if mark in model.tokens[id_][1:]), None)
-    if joined is not None and not recipe.traits.learns_characters:
-        return LostFeature(f"that words are split, which its piece {model.spelled[joined]!r} joins")
-    if mark not in model.tokens and recipe.fuse_unknown and not recipe.byte_fallback:
+    crossing = next((id_ for id_ in ordinary if marker in model.tokens[id_][1:]), None)
+    if crossing is not None and not recipe.traits.learns_characters:
+        return LostFeature(
+            f"that words are split, which its piece {model.spelled[crossing]!r} joins"
+        )
+    if marker not in model.tokens and recipe.fuse_unknown and not recipe.byte_fallback:
         return LostFeature(
             f"that words are split: {MARK} has no token, and is one with its neighbours"
         )
@@ -944,7 +983,7 @@ def losses(model: Model) -> list[LostFeature]:
     Raises:
         UnsupportedByFormat: SentencePiece can't hold a model of this kind.
     """
-    return message(model)[1]
+    return build_message(model)[1]
 
 
 def write(model: Model) -> Files:
@@ -953,26 +992,26 @@ def write(model: Model) -> Files:
     Raises:
         UnsupportedByFormat: SentencePiece can't hold a model of this kind.
     """
-    return {"": serialized(message(model)[0])}
+    return {"": serialize(build_message(model)[0])}
 
 
-def message(model: Model) -> tuple[Any, list[LostFeature]]:
+def build_message(model: Model) -> tuple[Any, list[LostFeature]]:
     """Return the model as a message, and the losses.
 
     Raises:
         UnsupportedByFormat: SentencePiece can't hold a model of this kind.
     """
     _check_expressible(model)
-    fit = fitted(model)
-    found = [*fit.losses]
+    options = nearest_options(model)
+    found = [*options.losses]
     if model.recipe.traits.is_plain_bpe:
-        ready, more = ranked(model)
+        ranked, more = with_merge_scores(model)
         found += more
     else:
-        ready = model
-    listed, more = pieces(ready)
-    found += more + _segmenting(model, listed) + _around(model, fit, listed)
-    return _filled_message(model, fit, listed), found
+        ranked = model
+    pieces, more = model_pieces(ranked)
+    found += more + _segmentation_losses(model, pieces) + _other_losses(model, options, pieces)
+    return _fill_message(model, options, pieces), found
 
 
 def _check_expressible(model: Model) -> None:
@@ -987,24 +1026,24 @@ def _check_expressible(model: Model) -> None:
         raise UnsupportedByFormat(f"SentencePiece has no word marker but {MARK}")
     if not recipe.traits.is_plain_bpe and recipe.segmentation != SEGMENTATIONS[algorithm]:
         raise UnsupportedByFormat(f"SentencePiece segments no {algorithm} by {recipe.segmentation}")
-    marked = MARK.encode()
-    if recipe.traits.learns_words and not any(token.startswith(marked) for token in model.tokens):
+    marker = MARK.encode()
+    if recipe.traits.learns_words and not any(token.startswith(marker) for token in model.tokens):
         raise UnsupportedByFormat(f"SentencePiece's words begin with {MARK}, and none does here")
 
 
-def _segmenting(model: Model, listed: list[Piece]) -> list[LostFeature]:
+def _segmentation_losses(model: Model, pieces: list[Piece]) -> list[LostFeature]:
     """Return what SentencePiece does differently between normalized text and pieces."""
     recipe = model.recipe
     found = []
-    complete = any(piece.type == BYTE for piece in listed)
-    if recipe.byte_fallback and not complete:
+    has_all_bytes = any(piece.type == BYTE for piece in pieces)
+    if recipe.byte_fallback and not has_all_bytes:
         found.append(LostFeature("its fallback to bytes, which do not all have tokens"))
-    if not recipe.fuse_unknown and not complete and recipe.unk_token is not None:
+    if not recipe.fuse_unknown and not has_all_bytes and recipe.unk_token is not None:
         found.append(
             LostFeature("that every unknown character, or word, is an unknown token of its own")
         )
-    looks_up = recipe.traits.has_scores or recipe.traits.learns_words or recipe.whole_words
-    if complete and recipe.precision == "double" and looks_up:
+    finds_byte_texts = recipe.traits.has_scores or recipe.traits.learns_words or recipe.whole_words
+    if has_all_bytes and recipe.precision == "double" and finds_byte_texts:
         found.append(LostFeature("that the text <0x41> becomes the token of that byte"))
     if recipe.traits.has_scores and recipe.precision == "double":
         found.append(
@@ -1015,27 +1054,29 @@ def _segmenting(model: Model, listed: list[Piece]) -> list[LostFeature]:
     return found
 
 
-def _around(model: Model, fit: Fitted, listed: list[Piece]) -> list[LostFeature]:
+def _other_losses(model: Model, options: NearestOptions, pieces: list[Piece]) -> list[LostFeature]:
     """Return the losses of added tokens, and of data beside the recipe."""
     recipe = model.recipe
     found = []
     for token in model.added:
         if token.special:
             continue
-        exact = token.normalized and token.literal and not recipe.pre_tokenizers
-        plain = not (token.single_word or token.strip_left or token.strip_right)
+        is_literal = token.normalized and token.literal and not recipe.pre_tokenizers
+        has_no_flags = not (token.single_word or token.strip_left or token.strip_right)
         if not (
-            exact and plain and (recipe.traits.is_plain_bpe or recipe.traits.learns_characters)
+            is_literal
+            and has_no_flags
+            and (recipe.traits.is_plain_bpe or recipe.traits.learns_characters)
         ):
             found.append(
                 LostFeature(f"the way that the added token {token.text!r} is found in a text")
             )
-    kept = {piece.text.decode() for piece in listed if piece.type == USER_DEFINED}
-    if fit.rules.blob and kept != set(fit.rules.keep):
-        text = min(kept ^ set(fit.rules.keep))
-        verb = "change" if text in kept else "leave alone"
+    user_defined = {piece.text.decode() for piece in pieces if piece.type == USER_DEFINED}
+    if options.rules.blob and user_defined != set(options.rules.keep):
+        text = min(user_defined ^ set(options.rules.keep))
+        verb = "change" if text in user_defined else "leave alone"
         found.append(LostFeature(f"that its rules {verb} {text!r}"))
-    if fit.spaces.tidy and any("  " in text for text in kept):
+    if options.spaces.remove_extra and any("  " in text for text in user_defined):
         found.append(LostFeature("that spaces side by side are joined in user-defined pieces, too"))
     if recipe.post_processors:
         names = ", ".join(map(str, recipe.post_processors))
@@ -1048,37 +1089,39 @@ def _around(model: Model, fit: Fitted, listed: list[Piece]) -> list[LostFeature]
     ]
 
 
-def _filled_message(model: Model, fit: Fitted, listed: list[Piece]) -> Any:
-    recipe, proto = model.recipe, new()
-    for piece in listed:
+def _fill_message(model: Model, options: NearestOptions, pieces: list[Piece]) -> Any:
+    recipe, proto = model.recipe, new_message()
+    for piece in pieces:
         entry = proto.pieces.add(piece=piece.text, score=piece.score)
         if piece.type != 1:
             entry.type = piece.type
-    trained = proto.trainer_spec
-    trained.model_type = {name: number for number, name in MODEL_TYPES.items()}[recipe.algorithm]
-    trained.vocab_size = len(listed)
-    trained.treat_whitespace_as_suffix = fit.spaces.dummy == "behind"
-    trained.byte_fallback = any(piece.type == BYTE for piece in listed)
-    if fit.surface != UNKNOWN_SURFACE:
-        trained.unk_surface = fit.surface.encode()
-    _set_roles(trained, listed)
+    trainer_spec = proto.trainer_spec
+    trainer_spec.model_type = {name: number for number, name in MODEL_TYPES.items()}[
+        recipe.algorithm
+    ]
+    trainer_spec.vocab_size = len(pieces)
+    trainer_spec.treat_whitespace_as_suffix = options.spaces.dummy == "behind"
+    trainer_spec.byte_fallback = any(piece.type == BYTE for piece in pieces)
+    if options.surface != UNKNOWN_SURFACE:
+        trainer_spec.unk_surface = options.surface.encode()
+    _set_roles(trainer_spec, pieces)
     spec = proto.normalizer_spec
-    spec.name, spec.precompiled_charsmap = fit.rules.name.encode(), fit.rules.blob
-    spec.add_dummy_prefix = bool(fit.spaces.dummy)
-    spec.remove_extra_whitespaces = fit.spaces.tidy
-    spec.escape_whitespaces = fit.spaces.escape
+    spec.name, spec.precompiled_charsmap = options.rules.name.encode(), options.rules.blob
+    spec.add_dummy_prefix = bool(options.spaces.dummy)
+    spec.remove_extra_whitespaces = options.spaces.remove_extra
+    spec.escape_whitespaces = options.spaces.escape
     return proto
 
 
-def _set_roles(trained: Any, listed: list[Piece]) -> None:
+def _set_roles(trainer_spec: Any, pieces: list[Piece]) -> None:
     """Set the ids and names of the unknown, beginning, end and padding pieces."""
-    ids = {piece.text.decode(): id_ for id_, piece in enumerate(listed) if piece.type == CONTROL}
-    unknown = next(id_ for id_, piece in enumerate(listed) if piece.type == UNKNOWN)
-    trained.unk_id = unknown
-    if listed[unknown].text != b"<unk>":
-        trained.unk_piece = listed[unknown].text
+    ids = {piece.text.decode(): id_ for id_, piece in enumerate(pieces) if piece.type == CONTROL}
+    unknown = next(id_ for id_, piece in enumerate(pieces) if piece.type == UNKNOWN)
+    trainer_spec.unk_id = unknown
+    if pieces[unknown].text != b"<unk>":
+        trainer_spec.unk_piece = pieces[unknown].text
     for role, names in _ROLES.items():
         name = next((name for name in names if name in ids), None)
-        setattr(trained, f"{role}_id", ids[name] if name is not None else -1)
+        setattr(trainer_spec, f"{role}_id", ids[name] if name is not None else -1)
         if name is not None and name != names[0]:
-            setattr(trained, f"{role}_piece", name.encode())
+            setattr(trainer_spec, f"{role}_piece", name.encode())

@@ -26,11 +26,11 @@ _UNKNOWN = ("<unk>", "<UNK>", "[UNK]", "UNK")
 _SPACES = r"\A[\r ]+|[\r ]*\n[\r\n ]*|[\r ]+\z| "
 
 
-def names(codes: str) -> list[str]:
+def vocabulary_names(codes: str) -> list[str]:
     """Return possible names of the vocabulary beside the file `codes`, the likeliest first."""
-    found = [f"{codes}.vocab", codes.replace("codes", "vocab"), codes.replace("code", "vocab")]
-    found += [codes.replace("bpe", "vocab"), "vocab", "vocab.txt", "vocab.bpe", "vocabulary"]
-    return [name for name in dict.fromkeys(found) if name != codes]
+    candidates = [f"{codes}.vocab", codes.replace("codes", "vocab"), codes.replace("code", "vocab")]
+    candidates += [codes.replace("bpe", "vocab"), "vocab", "vocab.txt", "vocab.bpe", "vocabulary"]
+    return [name for name in dict.fromkeys(candidates) if name != codes]
 
 
 def read(source: ModelInput) -> Model:
@@ -39,31 +39,31 @@ def read(source: ModelInput) -> Model:
     Raises:
         TokctlError: the vocabulary is missing, or one of the two files is damaged.
     """
-    vocabulary = _vocabulary_of(source)
+    vocabulary = _find_vocabulary(source)
     with unless_damaged(source.name):
-        pairs = _codes(source)
+        pairs = _read_merges(source)
     with unless_damaged(vocabulary.name):
-        tokens = _tokens(vocabulary)
+        tokens = _read_tokens(vocabulary)
     with unless_damaged(source.name):
-        return _filled(pairs, tokens)
+        return _build_model(pairs, tokens)
 
 
-def _vocabulary_of(source: ModelInput) -> ModelInput:
-    own = source.path.name if source.path else ""
-    wanted = names(own)
-    found = next((one for name in wanted if (one := source.beside(name))), None)
+def _find_vocabulary(source: ModelInput) -> ModelInput:
+    file_name = source.path.name if source.path else ""
+    candidates = vocabulary_names(file_name)
+    found = next((file for name in candidates if (file := source.sibling(name))), None)
     if found is None:
         raise BadModel(
             f"{source.name} holds merges of subword-nmt, and their vocabulary is not beside it",
-            f"put it there as {wanted[0]}: subword-nmt get-vocab writes one, with TOKEN COUNT in "
-            "each line; a merges.txt needs its vocab.json",
+            f"put it there as {candidates[0]}: subword-nmt get-vocab writes one, with TOKEN COUNT "
+            "in each line; a merges.txt needs its vocab.json",
         )
     return found
 
 
-def _codes(source: ModelInput) -> list[tuple[str, str]]:
+def _read_merges(source: ModelInput) -> list[tuple[str, str]]:
     """Return the merges in order, without repetitions of earlier merges."""
-    lines = [line.strip("\r\n ") for line in vocab_files.lines(source)]
+    lines = [line.strip("\r\n ") for line in vocab_files.read_lines(source)]
     version = _VERSION.match(lines[0])
     if version is None or version[1] in ("0.1", "0.1.0"):
         raise Unsupported(
@@ -75,53 +75,53 @@ def _codes(source: ModelInput) -> list[tuple[str, str]]:
             f"its merges are of version {version[1]}, and tokctl reads 0.2",
             "learn the codes again with subword-nmt 0.3, which writes version 0.2",
         )
-    found: dict[tuple[str, str], None] = {}
+    merges: dict[tuple[str, str], None] = {}
     for number, line in enumerate(lines[1:], 2):
         left, space, right = line.partition(" ")
         if not (left and space and right) or " " in right:
             raise damaged(source.name, f"line {number} is not a pair of symbols")
-        found[left, right] = None
-    return list(found)
+        merges[left, right] = None
+    return list(merges)
 
 
-def _tokens(source: ModelInput) -> list[str]:
+def _read_tokens(source: ModelInput) -> list[str]:
     """Return the symbols in the lines of a vocabulary, in order, spelled with `</w>`."""
-    found = []
-    for number, line in enumerate(vocab_files.lines(source), 1):
+    tokens = []
+    for number, line in enumerate(vocab_files.read_lines(source), 1):
         token, _, count = line.strip("\r\n ").partition(" ")
         if not token or not count.isdecimal():
             raise damaged(source.name, f"line {number} is not a token and its count")
         if token.endswith(_SEPARATOR) and token != _SEPARATOR:
-            found.append(token.removesuffix(_SEPARATOR))
+            tokens.append(token.removesuffix(_SEPARATOR))
         else:
-            found.append(token if token in _UNKNOWN else token + _SUFFIX)
-    if len(set(found)) != len(found):
-        twice = next(text for at, text in enumerate(found) if text in found[:at])
-        raise damaged(source.name, f"the token {twice!r} occurs twice")
-    return found
+            tokens.append(token if token in _UNKNOWN else token + _SUFFIX)
+    if len(set(tokens)) != len(tokens):
+        repeated = next(text for index, text in enumerate(tokens) if text in tokens[:index])
+        raise damaged(source.name, f"the token {repeated!r} occurs twice")
+    return tokens
 
 
-def _filled(pairs: list[tuple[str, str]], tokens: list[str]) -> Model:
-    listed = list(tokens)
-    unknown = next((one for one in _UNKNOWN if one in listed), None)
+def _build_model(pairs: list[tuple[str, str]], tokens: list[str]) -> Model:
+    vocabulary = list(tokens)
+    unknown = next((name for name in _UNKNOWN if name in vocabulary), None)
     if unknown is None:
         unknown = _UNKNOWN[0]
-        listed.append(unknown)
-    made = {left + right for left, right in pairs}
-    known = set(listed)
+        vocabulary.append(unknown)
+    merged = {left + right for left, right in pairs}
+    texts = set(vocabulary)
     # Characters that merges take and that no line of the vocabulary has.
-    parts = dict.fromkeys(symbol for pair in pairs for symbol in pair)
-    listed += [symbol for symbol in parts if symbol not in made and symbol not in known]
-    known |= set(listed)
-    removed = [text for text in dict.fromkeys(a + b for a, b in pairs) if text not in known]
-    ids = {text: id_ for id_, text in enumerate([*listed, *removed])}
+    symbols = dict.fromkeys(symbol for pair in pairs for symbol in pair)
+    vocabulary += [symbol for symbol in symbols if symbol not in merged and symbol not in texts]
+    texts |= set(vocabulary)
+    removed = [text for text in dict.fromkeys(a + b for a, b in pairs) if text not in texts]
+    ids = {text: id_ for id_, text in enumerate([*vocabulary, *removed])}
     merges = [
         Merge(ids[left], ids[right], ids[left + right], 0, 0, 0)
         for left, right in pairs
         if left in ids and right in ids
     ]
     if removed:
-        _check_apart(pairs, set(removed))
+        _check_removed_tokens(pairs, set(removed))
     removals = [Removal(len(merges), ids[text], 0, 0) for text in removed]
     recipe = Recipe(
         name="subword-nmt",
@@ -137,7 +137,7 @@ def _filled(pairs: list[tuple[str, str]], tokens: list[str]) -> Model:
     events = MergeLog(tuple(text.encode() for text in removed), merges, removals)
     return Model(
         recipe,
-        [text.encode() for text in listed],
+        [text.encode() for text in vocabulary],
         merges=[] if removed else merges,
         added_tokens=(AddedToken(unknown, ids[unknown]),),
         events=events if removed else None,
@@ -145,35 +145,35 @@ def _filled(pairs: list[tuple[str, str]], tokens: list[str]) -> Model:
     )
 
 
-def _check_apart(pairs: list[tuple[str, str]], removed: set[str]) -> None:
+def _check_removed_tokens(pairs: list[tuple[str, str]], removed: set[str]) -> None:
     """Raise TokctlError if a token without an id would not be split into its first merge's pair."""
-    first: dict[str, tuple[str, str]] = {}
-    others: dict[str, list[tuple[str, str]]] = {}
+    first_pairs: dict[str, tuple[str, str]] = {}
+    other_pairs: dict[str, list[tuple[str, str]]] = {}
     for pair in pairs:
         text = "".join(pair)
-        if text in first:
-            others.setdefault(text, []).append(pair)
-        first.setdefault(text, pair)
+        if text in first_pairs:
+            other_pairs.setdefault(text, []).append(pair)
+        first_pairs.setdefault(text, pair)
     sizes: dict[str, int] = {}
 
     def size(text: str) -> int:
         """Return the number of tokens that `text` is split into."""
-        waiting = [text]
-        while waiting:
-            one = waiting[-1]
-            if one not in removed or one not in first:
-                sizes[one] = 1
-            elif missing := [side for side in first[one] if side not in sizes]:
-                waiting += missing
+        stack = [text]
+        while stack:
+            part = stack[-1]
+            if part not in removed or part not in first_pairs:
+                sizes[part] = 1
+            elif missing := [side for side in first_pairs[part] if side not in sizes]:
+                stack += missing
                 continue
             else:
-                sizes[one] = sum(sizes[side] for side in first[one])
-            waiting.pop()
+                sizes[part] = sum(sizes[side] for side in first_pairs[part])
+            stack.pop()
         return sizes[text]
 
-    for text in sorted(removed & others.keys(), key=len):
-        least = sum(map(size, first[text]))
-        if any(sum(map(size, pair)) < least for pair in others[text]):
+    for text in sorted(removed & other_pairs.keys(), key=len):
+        fewest = sum(map(size, first_pairs[text]))
+        if any(sum(map(size, pair)) < fewest for pair in other_pairs[text]):
             raise Unsupported(
                 f"its token {text!r}, which the vocabulary lacks, is merged in several ways, and "
                 "the first one is not the one with the fewest parts",

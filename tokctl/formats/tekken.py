@@ -4,7 +4,7 @@ The file is read as `mistral_common` does (`tokens/tokenizers/tekken.py`):
 
 - The first `config.default_num_special_tokens` ids are special tokens. `special_tokens` names the
   first of them, and the rest are `<SPECIAL_ID>`. Files up to version 7 may leave the names out:
-  their first 20 are agreed (`AGREED`).
+  their first 20 are agreed (`DEFAULT_SPECIAL_TOKENS`).
 - The first `default_vocab_size - default_num_special_tokens` entries of `vocab` have the next ids,
   in order. Further entries are not used.
 - `config.pattern` splits a text as in tiktoken. Special tokens are never found in a text.
@@ -20,13 +20,18 @@ from typing import Any
 
 from tokctl.core import orjson
 from tokctl.core.errors import Unsupported
-from tokctl.formats.contract import ANOTHER, ModelInput, UnsupportedByFormat, unless_damaged
-from tokctl.formats.registry import TEKKEN
+from tokctl.formats.contract import (
+    TRY_ANOTHER_FILE,
+    ModelInput,
+    UnsupportedByFormat,
+    unless_damaged,
+)
+from tokctl.formats.registry import TEKKEN_JSON
 from tokctl.model import ImportedFrom, Model, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS, AddedToken
 
 #: The special tokens of files that name none.
-AGREED = (
+DEFAULT_SPECIAL_TOKENS = (
     "<unk>",
     "<s>",
     "</s>",
@@ -49,14 +54,14 @@ AGREED = (
     "[TOOL_CONTENT]",
 )
 #: The last version whose files may name no special tokens.
-_LAST_AGREED = 7
+_LAST_UNNAMED_VERSION = 7
 _VERSION = re.compile(r"v([0-9]{1,4})(?:m[0-9]+)?")
 
 #: A file with more special tokens than this, and more than other tokens, is damaged.
 _MOST_SPECIAL = 1 << 16
 #: Parts of a file that are kept unread, as companions.
-_UNREAD = ("multimodal", "image", "audio", "model_settings_builder")
-_BEGINNING = "<s>"
+_EXTRA_PARTS = ("multimodal", "image", "audio", "model_settings_builder")
+_BOS = "<s>"
 
 
 def read(source: ModelInput) -> Model:
@@ -66,31 +71,31 @@ def read(source: ModelInput) -> Model:
         TokctlError: the file is damaged, or tokctl can't translate its pattern.
     """
     if source.is_folder:
-        source = source.beside(TEKKEN) or source
+        source = source.sibling(TEKKEN_JSON) or source
     try:
         with unless_damaged(source.name):
-            return _filled(source.document)
+            return _build_model(source.document)
     except UnsupportedByFormat as reason:
         raise Unsupported(
-            f"tokctl can't split a text as {source.name} says: {reason}", ANOTHER
+            f"tokctl can't split a text as {source.name} says: {reason}", TRY_ANOTHER_FILE
         ) from None
 
 
-def _filled(document: dict[str, Any]) -> Model:
+def _build_model(document: dict[str, Any]) -> Model:
     from tokctl.formats.rust_patterns import pre_tokenizers_of
 
     config = document["config"]
     size, reserved = config["default_vocab_size"], config["default_num_special_tokens"]
     if type(size) is not int or type(reserved) is not int or not 0 <= reserved < size:
-        raise ValueError("the sizes of its vocabulary are none")
+        raise ValueError("default_vocab_size and default_num_special_tokens do not fit together")
     vocab = document["vocab"]
     if type(vocab) is not list or type(config["pattern"]) is not str:
         raise TypeError("vocab")
     if size - reserved > len(vocab):
-        raise ValueError(f"it has {len(vocab)} tokens, and says {size - reserved}")
+        raise ValueError(f"it has {len(vocab)} tokens, and its config says {size - reserved}")
     if reserved > max(_MOST_SPECIAL, size - reserved):
         raise ValueError(f"{reserved} special tokens are too many")
-    special = _special(document, config, reserved)
+    special = _special_texts(document, config, reserved)
     tokens = [text.encode() for text in special]
     tokens += _tokens(vocab[: size - reserved])
     recipe = Recipe(
@@ -102,7 +107,7 @@ def _filled(document: dict[str, Any]) -> Model:
         tie_break="lowest-id",
         segmentation="ranks",
         whole_words=True,
-        post_processors=_around(special),  # type: ignore[arg-type]
+        post_processors=_bos_template(special),  # type: ignore[arg-type]
         special_tokens=tuple(special),
     )
     added = tuple(AddedToken(text, id_) for id_, text in enumerate(special))
@@ -111,24 +116,26 @@ def _filled(document: dict[str, Any]) -> Model:
         tokens,
         added_tokens=added,
         origin=ImportedFrom("tekken"),
-        companions=_companions(document),
+        companions=_extra_files(document),
     )
 
 
-def _special(document: dict[str, Any], config: dict[str, Any], reserved: int) -> list[str]:
+def _special_texts(document: dict[str, Any], config: dict[str, Any], reserved: int) -> list[str]:
     """Return the texts of the special tokens, by id."""
     entries = document.get("special_tokens")
     if entries is None:
         version = _VERSION.fullmatch(config["version"])
-        if version is None or int(version[1]) > _LAST_AGREED:
+        if version is None or int(version[1]) > _LAST_UNNAMED_VERSION:
             raise ValueError(
                 f"files of version {config['version']!r:.20} name their special tokens"
             )
-        entries = [{"rank": rank, "token_str": text} for rank, text in enumerate(AGREED)]
+        entries = [
+            {"rank": rank, "token_str": text} for rank, text in enumerate(DEFAULT_SPECIAL_TOKENS)
+        ]
     if type(entries) is not list:
         raise TypeError("special_tokens")
     if len(entries) > reserved:
-        raise ValueError(f"it names {len(entries)} special tokens, and says {reserved}")
+        raise ValueError(f"it names {len(entries)} special tokens, and its config says {reserved}")
     by_rank: dict[int, str] = {}
     for number, entry in enumerate(entries):
         text, rank = entry["token_str"], entry["rank"]
@@ -162,17 +169,17 @@ def _tokens(vocab: list[Any]) -> list[bytes]:
     return tokens
 
 
-def _around(special: list[str]) -> tuple[str, ...]:
+def _bos_template(special: list[str]) -> tuple[str, ...]:
     """Return the template that puts `<s>` before a text, if `<s>` is a special token."""
-    if _BEGINNING not in special:
+    if _BOS not in special:
         return ()
-    return (f"template:{_BEGINNING} $A=>{_BEGINNING} $A {_BEGINNING}:1 $B:1",)
+    return (f"template:{_BOS} $A=>{_BOS} $A {_BOS}:1 $B:1",)
 
 
-def _companions(document: dict[str, Any]) -> dict[str, str]:
+def _extra_files(document: dict[str, Any]) -> dict[str, str]:
     """Return the unread parts of the document, each as the text of a companion file."""
     return {
         f"tekken.{key}.json": orjson.dumps(document[key], option=orjson.OPT_INDENT_2).decode()
-        for key in _UNREAD
+        for key in _EXTRA_PARTS
         if document.get(key) is not None
     }

@@ -1,8 +1,8 @@
 """tiktoken's rank files: one token in base64 and its rank per line.
 
 The file contains neither the pattern nor the special tokens, which belong to the encoding. The
-digest of a published file tells its encoding (`KNOWN`). For other files the caller names them, or a
-sidecar does: a file beside the ranks, which tokctl writes (`Sidecar`).
+digest of a published file tells its encoding (`PUBLISHED`). For other files the caller names them,
+or a sidecar does: a file beside the ranks, which tokctl writes (`Sidecar`).
 
 tiktoken merges the two neighbours that spell the token of the lowest rank. A pre-token that is a
 token stays whole. Ranks are ids.
@@ -58,7 +58,7 @@ class TiktokenEncoding(NamedTuple):
     special: dict[str, int]
 
 
-_END = {"<|endoftext|>": 50256}
+_END_OF_TEXT = {"<|endoftext|>": 50256}
 _O200K = {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
 _HARMONY = {
     199998: "<|startoftext|>",
@@ -88,13 +88,14 @@ def _harmony() -> dict[str, int]:
 ENCODINGS = {
     encoding.name: encoding
     for encoding in (
-        TiktokenEncoding("gpt2", "gpt2", _END),
-        TiktokenEncoding("r50k_base", "gpt2", _END),
-        TiktokenEncoding("p50k_base", "gpt2", _END),
+        TiktokenEncoding("gpt2", "gpt2", _END_OF_TEXT),
+        TiktokenEncoding("r50k_base", "gpt2", _END_OF_TEXT),
+        TiktokenEncoding("p50k_base", "gpt2", _END_OF_TEXT),
         TiktokenEncoding(
             "p50k_edit",
             "gpt2",
-            _END | {"<|fim_prefix|>": 50281, "<|fim_middle|>": 50282, "<|fim_suffix|>": 50283},
+            _END_OF_TEXT
+            | {"<|fim_prefix|>": 50281, "<|fim_middle|>": 50282, "<|fim_suffix|>": 50283},
         ),
         TiktokenEncoding(
             "cl100k_base",
@@ -114,7 +115,7 @@ ENCODINGS = {
 
 #: The encodings by the SHA-256 of the published file. p50k_edit and o200k_harmony share the files
 #: of p50k_base and o200k_base, so only their names tell them apart.
-KNOWN = {
+PUBLISHED = {
     "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": ENCODINGS["r50k_base"],
     "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": ENCODINGS["p50k_base"],
     "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": ENCODINGS["cl100k_base"],
@@ -134,13 +135,13 @@ def cached() -> dict[str, Path]:
     found = {}
     for path in Path(folder or Path(gettempdir(), "data-gym-cache")).glob("[0-9a-f]" * 40):
         with suppress(OSError):
-            if known := KNOWN.get(hashlib.sha256(path.read_bytes()).hexdigest()):
+            if known := PUBLISHED.get(hashlib.sha256(path.read_bytes()).hexdigest()):
                 found[known.name] = path
     return dict(sorted(found.items()))
 
 
 #: The suffix that a sidecar appends to the name of the rank file.
-SUFFIX = ".json"
+SIDECAR_SUFFIX = ".json"
 
 
 class Sidecar(NamedTuple):
@@ -171,12 +172,12 @@ def sidecar_bytes(
     return orjson.dumps(arguments, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def read_sidecar(source: ModelInput, *, splits: bool = True) -> Sidecar:
+def read_sidecar(source: ModelInput, *, with_pattern: bool = True) -> Sidecar:
     """Return the content of a sidecar.
 
     Args:
         source: the sidecar file.
-        splits: whether to use its pattern; False if the caller knows how text is split.
+        with_pattern: whether to use its pattern; False if the caller knows how text is split.
 
     Raises:
         TokctlError: the file is damaged, or tokctl can't translate its pattern.
@@ -188,15 +189,15 @@ def read_sidecar(source: ModelInput, *, splits: bool = True) -> Sidecar:
         name, pattern = document["name"], document["pat_str"]
         special = document["special_tokens"]
         total = document.get("explicit_n_vocab")
-        texts = {type(name), type(pattern), *map(type, special)}
-        numbers = {*map(type, special.values()), *([] if total is None else [type(total)])}
+        text_types = {type(name), type(pattern), *map(type, special)}
+        number_types = {*map(type, special.values()), *([] if total is None else [type(total)])}
     except KeyError as error:
         raise damaged(source.name, f"the field {error} is missing") from None
     except (TypeError, AttributeError):
         raise damaged(source.name, "it does not hold the arguments of an encoding") from None
-    if texts != {str} or numbers - {int}:
+    if text_types != {str} or number_types - {int}:
         raise damaged(source.name, "a field has the wrong type")
-    if not splits:
+    if not with_pattern:
         return Sidecar(TiktokenEncoding(name, (), special), total, source.name)
     try:
         pre_tokenizer = pre_tokenizers_of(pattern)
@@ -219,25 +220,25 @@ def read(source: ModelInput) -> Model:
         TokctlError: the file is damaged, its encoding is unknown, or its pattern can't be
             translated.
     """
-    beside = _sidecar(source)
-    encoding = _encoding(source, beside)
-    ranks, empty = _ranks(source.within(LARGEST_VOCABULARY), source.name)
+    sibling = _find_sidecar(source)
+    encoding = _choose_encoding(source, sibling)
+    ranks, empty_rank = _read_ranks(source.read_up_to(LARGEST_VOCABULARY), source.name)
     special = encoding.special
-    if empty is not None and empty not in special.values():
+    if empty_rank is not None and empty_rank not in special.values():
         # Whisper's ranks end with the empty token, which no text contains: it becomes a special
         # token.
-        special = special | {holes.filler(empty): empty}
+        special = special | {holes.filler_text(empty_rank): empty_rank}
     total = len(ranks) + len(special)
-    if beside and encoding == beside.encoding and beside.explicit_n_vocab not in (None, total):
+    if sibling and encoding == sibling.encoding and sibling.explicit_n_vocab not in (None, total):
         raise damaged(
             source.name,
-            f"it has {total} ranks and special tokens, and {beside.name} says "
-            f"{beside.explicit_n_vocab}",
+            f"it has {total} ranks and special tokens, and {sibling.name} says "
+            f"{sibling.explicit_n_vocab}",
         )
     try:
-        return fill(ranks, encoding._replace(special=special))
+        return build_model(ranks, encoding._replace(special=special))
     except ValueError as error:
-        if source.hints.are_given:
+        if source.hints.any_given:
             raise BadOption(
                 f"{source.name} does not fit the pattern or the special tokens given: {error}",
                 "check that the file and the ids belong to this encoding",
@@ -245,17 +246,17 @@ def read(source: ModelInput) -> Model:
             ) from None
         raise damaged(source.name, str(error)) from None
     except TokctlError as error:
-        raise unusable(source.name, error, hinted=source.hints.are_given) from None
+        raise unusable(source.name, error, hinted=source.hints.any_given) from None
 
 
-def _sidecar(source: ModelInput) -> Sidecar | None:
+def _find_sidecar(source: ModelInput) -> Sidecar | None:
     if source.path is None or None not in source.hints:
         return None
-    found = source.beside(source.path.name + SUFFIX)
-    return None if found is None else read_sidecar(found, splits=source.hints.pattern is None)
+    file = source.sibling(source.path.name + SIDECAR_SUFFIX)
+    return None if file is None else read_sidecar(file, with_pattern=source.hints.pattern is None)
 
 
-def _encoding(source: ModelInput, beside: Sidecar | None) -> TiktokenEncoding:
+def _choose_encoding(source: ModelInput, sibling: Sidecar | None) -> TiktokenEncoding:
     """Return what the rank file leaves out.
 
     The caller's hints come first, then the sidecar, then the digest of a published file.
@@ -266,16 +267,16 @@ def _encoding(source: ModelInput, beside: Sidecar | None) -> TiktokenEncoding:
         encoding = ENCODINGS[pattern]
     elif pattern is not None:
         # The special tokens of the sidecar apply unless the caller names others.
-        said = {} if beside is None else beside.encoding.special
-        encoding = TiktokenEncoding("", _parts(pattern), said)
-    elif beside is not None:
-        encoding = beside.encoding
+        sidecar_special = {} if sibling is None else sibling.encoding.special
+        encoding = TiktokenEncoding("", _parse_pattern(pattern), sidecar_special)
+    elif sibling is not None:
+        encoding = sibling.encoding
     else:
-        encoding = _known(source)
+        encoding = _published_encoding(source)
     return encoding if special is None else encoding._replace(special=special)
 
 
-def _parts(pattern: str) -> str | tuple[Part, ...]:
+def _parse_pattern(pattern: str) -> str | tuple[Part, ...]:
     """Return the pre-tokenizers that the caller names.
 
     A regular expression is read like tiktoken's patterns, which drop the text between matches.
@@ -295,13 +296,13 @@ def _parts(pattern: str) -> str | tuple[Part, ...]:
         ) from None
 
 
-def _known(source: ModelInput) -> TiktokenEncoding:
+def _published_encoding(source: ModelInput) -> TiktokenEncoding:
     digest = hashlib.sha256(source.data).hexdigest()
-    if digest in KNOWN:
-        return KNOWN[digest]
-    names = ", ".join(known.name for known in KNOWN.values())
+    if digest in PUBLISHED:
+        return PUBLISHED[digest]
+    names = ", ".join(known.name for known in PUBLISHED.values())
     raise BadOption(
-        f"{source.name} holds ranks of tiktoken's, and tokctl does not know of which encoding: "
+        f"{source.name} holds ranks of tiktoken, and tokctl does not know of which encoding: "
         f"its sha256 is {digest}",
         "the file says neither how text is split nor its special tokens. Say it once: tokctl "
         "convert --pattern cl100k_base (or another encoding), llama3 (or another pre-tokenizer) "
@@ -311,7 +312,7 @@ def _known(source: ModelInput) -> TiktokenEncoding:
     )
 
 
-def fill(ranks: _native.RankFile, encoding: TiktokenEncoding) -> Model:
+def build_model(ranks: _native.RankFile, encoding: TiktokenEncoding) -> Model:
     """Return the model of an encoding with the given ranks.
 
     Args:
@@ -350,7 +351,7 @@ def fill(ranks: _native.RankFile, encoding: TiktokenEncoding) -> Model:
 _LINES = re.compile(rb"([^\r\n]*)(?:\r\n|[\r\n]|\Z)")
 
 
-def _ranks(data: bytes, name: str) -> tuple[_native.RankFile, int | None]:
+def _read_ranks(data: bytes, name: str) -> tuple[_native.RankFile, int | None]:
     """Return the ranks, and the rank of the empty token if the file lists one.
 
     Raises:
@@ -358,14 +359,14 @@ def _ranks(data: bytes, name: str) -> tuple[_native.RankFile, int | None]:
     """
     # tiktoken skips characters that are not base64, such as an editor's byte order mark.
     data = data.removeprefix(codecs.BOM_UTF8)
-    plain = _native.RankFile.scan(data)
-    if plain is not None:
-        return plain, None
+    scanned = _native.RankFile.scan(data)
+    if scanned is not None:
+        return scanned, None
     ranks: dict[bytes, int] = {}
-    places: dict[int, int] = {}
+    line_numbers: dict[int, int] = {}
     # Lines are split off one by one, so that a file in another format fails at its first line.
-    for number, found in enumerate(_LINES.finditer(data), 1):
-        line = found[1]
+    for number, match in enumerate(_LINES.finditer(data), 1):
+        line = match[1]
         if not line:
             continue  # tiktoken skips empty lines
         try:
@@ -386,23 +387,23 @@ def _ranks(data: bytes, name: str) -> tuple[_native.RankFile, int | None]:
                 AGAIN,
                 "damaged-model",
             )
-        if rank in places:
+        if rank in line_numbers:
             raise BadModel(
-                f"{name}, line {number}: line {places[rank]} has the rank {rank}, too",
+                f"{name}, line {number}: line {line_numbers[rank]} also has the rank {rank}",
                 AGAIN,
                 "damaged-model",
             )
         if token in ranks:
             raise BadModel(
-                f"{name}, line {number}: line {places[ranks[token]]} has the token {token!r:.80}, "
-                "too",
+                f"{name}, line {number}: line {line_numbers[ranks[token]]} also has the token "
+                f"{token!r:.80}",
                 AGAIN,
                 "damaged-model",
             )
         ranks[token] = rank
-        places[rank] = number
-    empty = ranks.pop(b"", None)
-    return _native.RankFile.of(list(ranks.items())), empty
+        line_numbers[rank] = number
+    empty_rank = ranks.pop(b"", None)
+    return _native.RankFile.of(list(ranks.items())), empty_rank
 
 
 def losses(model: Model) -> list[LostFeature]:
@@ -413,7 +414,7 @@ def losses(model: Model) -> list[LostFeature]:
     """
     from tokctl.formats.rust_patterns import pattern_of
 
-    _ranked(model)
+    _with_id_ranks(model)
     recipe = model.recipe
     found = [LostFeature(f"the normalizer {part}") for part in recipe.normalizers]
     try:
@@ -424,9 +425,11 @@ def losses(model: Model) -> list[LostFeature]:
         LostFeature(f"the decoder {part}") for part in recipe.decoders if part.kind != "byte-level"
     ]
     found += [
-        LostFeature(f"the post-processor {part}") for part in recipe.post_processors if _adds(part)
+        LostFeature(f"the post-processor {part}")
+        for part in recipe.post_processors
+        if _adds_tokens(part)
     ]
-    found += _losses_of_added(model)
+    found += _added_token_losses(model)
     if any(part.kind == "trim-offsets" for part in recipe.post_processors):
         found.append(LostFeature("that offsets leave spaces out", minor=True))
     return [*found, *training_lost(model), *lengths_lost(model), *companions_lost(model)]
@@ -440,38 +443,38 @@ def write(model: Model) -> Files:
     """
     from tokctl.formats.rust_patterns import pattern_of
 
-    model = _ranked(model)
+    model = _with_id_ranks(model)
     reserved = model.reserved_ids
     ranks = [(token, id_) for id_, token in enumerate(model.tokens) if id_ not in reserved]
     special = {token.text: token.id for token in model.added if token.id in reserved}
     if model.origin is not None and model.origin.format == "tiktoken":
         # Holes in the ids of the original file become holes again.
-        special = {text: id_ for text, id_ in special.items() if text != holes.filler(id_)}
+        special = {text: id_ for text, id_ in special.items() if text != holes.filler_text(id_)}
     try:
         pattern = pattern_of(model.recipe.pre_tokenizers)
     except UnsupportedByFormat:
         pattern = pattern_of(())
-    whole = len(ranks) + len(special) == len(model.tokens)
+    uses_every_id = len(ranks) + len(special) == len(model.tokens)
     encode = binascii.b2a_base64
     data = b"".join([b"%s %d\n" % (encode(token, newline=False), id_) for token, id_ in ranks])
-    beside = sidecar_bytes(
-        name=_name(model, data),
+    sibling = sidecar_bytes(
+        name=_encoding_name(model, data),
         pattern=pattern,
         special=special,
-        explicit_n_vocab=len(model.tokens) if whole else None,
+        explicit_n_vocab=len(model.tokens) if uses_every_id else None,
     )
-    return {"": data, SUFFIX: beside}
+    return {"": data, SIDECAR_SUFFIX: sibling}
 
 
-def _name(model: Model, data: bytes) -> str:
+def _encoding_name(model: Model, data: bytes) -> str:
     """Return the name of the encoding: from the origin, the digest or the recipe."""
     if model.origin is not None and model.origin.name:
         return model.origin.name
-    known = KNOWN.get(hashlib.sha256(data).hexdigest())
+    known = PUBLISHED.get(hashlib.sha256(data).hexdigest())
     return known.name if known else model.recipe.name
 
 
-def _ranked(model: Model) -> Model:
+def _with_id_ranks(model: Model) -> Model:
     """Return the model segmented by its ids as ranks.
 
     Raises:
@@ -482,13 +485,13 @@ def _ranked(model: Model) -> Model:
         raise UnsupportedByFormat(f"tiktoken has BPE alone, and this is {recipe.algorithm}")
     if not recipe.is_byte_level:
         raise UnsupportedByFormat("tiktoken's BPE is one of bytes, and this is one of characters")
-    ranked = merging.by_ranks(model, scored=False)
+    ranked = merging.with_ranks(model, scored=False)
     reserved = ranked.reserved_ids
-    own = [token for id_, token in enumerate(ranked.tokens) if id_ not in reserved]
-    known = set(own)
-    if len(known) != len(own):
+    tokens = [token for id_, token in enumerate(ranked.tokens) if id_ not in reserved]
+    distinct = set(tokens)
+    if len(distinct) != len(tokens):
         raise UnsupportedByFormat("two of its tokens are the same bytes")
-    if any(bytes([byte]) not in known for byte in range(256)):
+    if any(bytes([byte]) not in distinct for byte in range(256)):
         raise UnsupportedByFormat("not every byte has a token")
     if not recipe.whole_words:
         _check_whole_words(ranked)
@@ -497,16 +500,16 @@ def _ranked(model: Model) -> Model:
 
 def _check_whole_words(model: Model) -> None:
     """Raise UnsupportedByFormat for a token that merges don't make but a pre-token could equal."""
-    made = {merge.token for merge in merging.by_merges(model).merges} | model.reserved_ids
+    merged = {merge.token for merge in merging.with_merges(model).merges} | model.reserved_ids
     for id_, token in enumerate(model.tokens):
-        if id_ not in made and len(token) > 1:
+        if id_ not in merged and len(token) > 1:
             raise UnsupportedByFormat(
                 f"no merge makes {model.spelled[id_]!r}, and tiktoken would take it for a "
                 "pre-token that reads so"
             )
 
 
-def _adds(part: Part) -> bool:
+def _adds_tokens(part: Part) -> bool:
     """Return whether a post-processor adds tokens to a text."""
     if part.kind != "template":
         return False
@@ -515,29 +518,30 @@ def _adds(part: Part) -> bool:
     )
 
 
-def _losses_of_added(model: Model) -> list[LostFeature]:
+def _added_token_losses(model: Model) -> list[LostFeature]:
     found = []
-    flagged = [token.text for token in model.added if token.special and not _is_plain(token)]
-    always = [token.text for token in model.added if not token.special]
+    flagged = [token.text for token in model.added if token.special and not _has_no_flags(token)]
+    ordinary = [token.text for token in model.added if not token.special]
     if flagged:
         found.append(LostFeature(f"how special tokens are found ({_listed(flagged)})"))
-    if always:
-        found.append(LostFeature(f"added tokens that are no special tokens ({_listed(always)})"))
+    if ordinary:
+        found.append(LostFeature(f"added tokens that are not special tokens ({_listed(ordinary)})"))
     texts = sorted(token.text for token in model.added if token.special)
-    alike = [text for text, longer in pairwise(texts) if longer.startswith(text)]
-    if alike:
+    prefixes = [text for text, longer in pairwise(texts) if longer.startswith(text)]
+    if prefixes:
         found.append(
             LostFeature(
-                f"which of two special tokens is found where one begins as the other ({alike[0]})"
+                "which of two special tokens is found where one begins like the other "
+                f"({prefixes[0]})"
             )
         )
-    kinds = {token.normalized for token in model.added}
-    if len(kinds) > 1 and not flagged and not always:
+    normalized = {token.normalized for token in model.added}
+    if len(normalized) > 1 and not flagged and not ordinary:
         found.append(LostFeature("that some special tokens are looked for before others"))
     return found
 
 
-def _is_plain(token: AddedToken) -> bool:
+def _has_no_flags(token: AddedToken) -> bool:
     return not (token.single_word or token.strip_left or token.strip_right)
 
 

@@ -22,7 +22,12 @@ from tokctl.formats.contract import (
 )
 from tokctl.formats.huggingface import document as huggingface
 from tokctl.formats.huggingface.components import read_lengths
-from tokctl.formats.huggingface.models import fill, merge_ids, ordered, scored
+from tokctl.formats.huggingface.models import (
+    merge_ids,
+    pieces_and_scores,
+    store_model,
+    tokens_in_order,
+)
 from tokctl.formats.registry import PRIVATE_VERSION
 from tokctl.model import (
     ImportedFrom,
@@ -39,8 +44,8 @@ from tokctl.model.parts import AddedToken
 
 #: The version of the data under `model.tokctl`. Version 1 had no scores, rounds, counts of tokens
 #: or added tokens.
-FORMAT = 2
-_READ = (1, 2)
+FORMAT_VERSION = 2
+_READABLE_VERSIONS = (1, 2)
 #: The keys of a merge's counts: of the pair, of its left side and of its right side. The score of a
 #: merge depends on all three.
 _COUNTS = ("counts", "left_counts", "right_counts")
@@ -55,15 +60,15 @@ def write(model: Model) -> Files:
     """Return the model file: one line of UTF-8, equal for equal models."""
     recipe = model.recipe
     spelled, ambiguous = model.spelled, model.is_ambiguous
-    document = _frame(model, ambiguous)
+    document = _outline(model, ambiguous)
     size = _vocabulary_size(model, document)
-    private: dict[str, Any] = {"format": FORMAT, "recipe": recipe.to_dict()}
+    private: dict[str, Any] = {"format": FORMAT_VERSION, "recipe": recipe.to_dict()}
     if model.training:
         private["training"] = model.training.to_dict()
     if model.parity:
         private["parity"] = model.parity.of(range(len(model.merges))).to_dict()
     if model.added_tokens is not None:
-        private["added_tokens"] = [_row(token) for token in model.added_tokens]
+        private["added_tokens"] = [_added_token_fields(token) for token in model.added_tokens]
     if model.origin is not None:
         private["origin"] = tuple(model.origin)
     if model.companions:
@@ -86,38 +91,42 @@ def write(model: Model) -> Files:
         private["supermerges"] = list(map(tuple, model.supermerges))
     if ambiguous:
         private["merge_ids"], pairs = [merge[:3] for merge in model.merges], []
-    inner = document["model"]
-    own = spelled[:size]
-    if inner.get("type") == "Unigram":
+    model_object = document["model"]
+    vocabulary = spelled[:size]
+    if model_object.get("type") == "Unigram":
         scores = model.scores or [0.0] * len(spelled)
-        inner["vocab"] = list(zip(own, huggingface.written_scores(scores[:size]), strict=True))
+        model_object["vocab"] = list(
+            zip(vocabulary, huggingface.written_scores(scores[:size]), strict=True)
+        )
     else:
-        inner["vocab"] = own if ambiguous else {token: id_ for id_, token in enumerate(own)}
+        model_object["vocab"] = (
+            vocabulary if ambiguous else {token: id_ for id_, token in enumerate(vocabulary)}
+        )
         if model.scores:
             private["scores"] = model.scores
-    if inner.get("type") == "BPE":
-        inner["merges"] = pairs
+    if model_object.get("type") == "BPE":
+        model_object["merges"] = pairs
     elif pairs:
         private["merges"] = pairs
-    inner["tokctl"] = private
+    model_object["tokctl"] = private
     from tokctl.core import orjson
 
     return {"": orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)}
 
 
-def obstacle(given: Recipe | Model) -> str | None:
+def why_not_loadable(recipe_or_model: Recipe | Model) -> str | None:
     """Return why Hugging Face refuses the file, or None if Hugging Face loads it."""
-    reason = huggingface.obstacle(given)
-    if reason is None and isinstance(given, Model) and given.is_ambiguous:
+    reason = huggingface.why_not_loadable(recipe_or_model)
+    if reason is None and isinstance(recipe_or_model, Model) and recipe_or_model.is_ambiguous:
         return huggingface.AMBIGUOUS
     return reason
 
 
-def _frame(model: Model, ambiguous: bool) -> dict[str, Any]:
+def _outline(model: Model, ambiguous: bool) -> dict[str, Any]:
     """Return the document without the vocabulary, the merges and tokctl's own data."""
     if not ambiguous:
         try:
-            return huggingface.frame(model)
+            return huggingface.outline(model)
         except UnsupportedByFormat:
             pass
     return {"version": PRIVATE_VERSION, "model": {}}
@@ -139,39 +148,39 @@ def read(source: ModelInput) -> Model:
     with unless_damaged(name):
         _check_format(document["model"], name)
         try:
-            filled = _filled(document["model"], source.lists)
+            model = _build_model(document["model"], source.lists)
         except TokctlError as error:
             raise ValueError(error.message) from None
-        _check_frame(document, filled)
-    return filled
+        _check_outline(document, model)
+    return model
 
 
 def _check_format(model: dict[str, Any], name: str) -> None:
-    found = model["tokctl"].get("format", FORMAT)
-    if found not in _READ or type(found) is not int:
+    version = model["tokctl"].get("format", FORMAT_VERSION)
+    if version not in _READABLE_VERSIONS or type(version) is not int:
         raise Unsupported(
-            f"{name} has format {found!r:.40}, and this tokctl reads {FORMAT}",
+            f"{name} has format {version!r:.40}, and this tokctl reads {FORMAT_VERSION}",
             "the file is of another version of tokctl: install that version, or a newer one",
         )
 
 
-def _check_frame(document: dict[str, Any], filled: Model) -> None:
+def _check_outline(document: dict[str, Any], model: Model) -> None:
     """Raise ValueError if the fields that other libraries read do not match the recipe."""
     private = document["model"]["tokctl"]
-    frame = _frame(filled, "merge_ids" in private)
-    model = frame.pop("model")
-    found = {key: value for key, value in document.items() if key != "model"}
-    inner = {key: document["model"].get(key) for key in model}
-    for expected, given in ((frame, found), (model, inner)):
-        for key in expected | given:
-            if expected.get(key, given) != given.get(key, expected):
+    expected_outline = _outline(model, "merge_ids" in private)
+    expected_model = expected_outline.pop("model")
+    outer = {key: value for key, value in document.items() if key != "model"}
+    model_fields = {key: document["model"].get(key) for key in expected_model}
+    for wanted, value in ((expected_outline, outer), (expected_model, model_fields)):
+        for key in wanted | value:
+            if wanted.get(key, value) != value.get(key, wanted):
                 raise ValueError(
                     f"its {key!r} is not that of its recipe (it was changed by hand, or by a "
                     "library that does not know the recipe)"
                 )
 
 
-def _filled(model: dict[str, Any], lists: ModelFile | None) -> Model:
+def _build_model(model: dict[str, Any], lists: ModelFile | None) -> Model:
     """Return the model of a document.
 
     Args:
@@ -180,24 +189,24 @@ def _filled(model: dict[str, Any], lists: ModelFile | None) -> Model:
     """
     private = model["tokctl"]
     recipe = Recipe.from_dict(private["recipe"])
-    added = _added(private)
+    added = _read_added_tokens(private)
     is_scored = model.get("type") == "Unigram"
     if lists is None:
-        lists = _lists(model, private, is_scored=is_scored)
+        lists = _read_lists(model, private, is_scored=is_scored)
     elif lists.is_scored != is_scored:
         if is_scored:
             raise ValueError("the vocabulary is not a list")
         raise TypeError("vocab")
     if added is None:
-        first = range(min(len(recipe.special_tokens), len(lists)))
-        if tuple(map(lists.spelled, first)) != recipe.special_tokens:
+        lowest_ids = range(min(len(recipe.special_tokens), len(lists)))
+        if tuple(map(lists.spelled, lowest_ids)) != recipe.special_tokens:
             raise ValueError("the special tokens do not have the lowest ids")
     if recipe.has_every_byte and None in map(lists.id, byte_level.BYTES):
         raise ValueError("not every byte has a token")
     training = private.get("training")
     # Without a list of added tokens, the recipe's special tokens have the lowest ids.
-    apart = [AddedToken(text, id_) for id_, text in enumerate(recipe.special_tokens)]
-    core = fill(lists, recipe, apart if added is None else added)
+    special = [AddedToken(text, id_) for id_, text in enumerate(recipe.special_tokens)]
+    core = store_model(lists, recipe, special if added is None else added)
     for name, length in zip(_COUNTS, core.lengths["counts"], strict=True):
         if length != core.lengths["merges"]:
             raise ValueError(f"there is not one of the {name} for each merge")
@@ -205,18 +214,18 @@ def _filled(model: dict[str, Any], lists: ModelFile | None) -> Model:
         recipe,
         core,
         TrainingRecord.from_dict(training) if training else None,
-        rounds=_rounds(private.get("rounds", [])),
+        rounds=_read_rounds(private.get("rounds", [])),
         added_tokens=added,
-        origin=_origin(private),
-        companions=_companions(private),
+        origin=_read_origin(private),
+        companions=_read_extra_files(private),
         lengths=read_lengths(private.get("lengths", {})),
-        parity=_parity(private, core.lengths["merges"]),
-        events=_events(private, recipe),
-        supermerges=_supermerges(private, recipe, core),
+        parity=_read_parity(private, core.lengths["merges"]),
+        events=_read_events(private, recipe),
+        supermerges=_read_supermerges(private, recipe, core),
     )
 
 
-def _lists(model: dict[str, Any], private: dict[str, Any], *, is_scored: bool) -> ModelFile:
+def _read_lists(model: dict[str, Any], private: dict[str, Any], *, is_scored: bool) -> ModelFile:
     """Return the long lists of a document.
 
     Raises:
@@ -226,53 +235,55 @@ def _lists(model: dict[str, Any], private: dict[str, Any], *, is_scored: bool) -
     vocab = model["vocab"]
     scores: list[float] = []
     if is_scored:
-        spelled, scores = scored(vocab)
+        spelled, scores = pieces_and_scores(vocab)
     elif isinstance(vocab, list):
         spelled = vocab
         if set(map(type, vocab)) - {str}:
             raise TypeError("vocab")
     else:
-        spelled = ordered(vocab)
+        spelled = tokens_in_order(vocab)
     is_scored = bool(scores)
     if not is_scored:
-        scores = _scores(private)
+        scores = _read_scores(private)
     return ModelFile.of(
         list(spelled),
-        _merges(spelled, model, private),
+        _read_merges(spelled, model, private),
         scores=scores,
         scored=is_scored,
         columns=tuple(
-            _column(private[name], name) if name in private else None
+            _checked_counts(private[name], name) if name in private else None
             for name in (*_COUNTS, "token_counts")
         ),
     )
 
 
-def _merges(spelled: list[str], model: dict[str, Any], private: dict[str, Any]) -> list[list[int]]:
+def _read_merges(
+    spelled: list[str], model: dict[str, Any], private: dict[str, Any]
+) -> list[list[int]]:
     """Return the columns of the merges: the ids of the two sides, or of all three tokens."""
     if "merge_ids" not in private:
         pairs = private["merges"] if "merges" in private else model.get("merges", [])
         return merge_ids({token: id_ for id_, token in enumerate(spelled)}, pairs)
     triples = private["merge_ids"]
-    columns = [_column(list(column), "merge_ids") for column in zip(*triples, strict=True)]
+    columns = [_checked_counts(list(column), "merge_ids") for column in zip(*triples, strict=True)]
     highest = max(map(max, columns), default=0)
     if (triples and len(columns) != 3) or highest >= len(spelled):
         raise ValueError("one of the merges names no token")
     return columns
 
 
-def _events(private: dict[str, Any], recipe: Recipe) -> MergeLog | None:
+def _read_events(private: dict[str, Any], recipe: Recipe) -> MergeLog | None:
     if "events" not in private:
         return None
     return MergeLog.from_dict(private["events"], is_byte_level=recipe.is_byte_level)
 
 
-def _supermerges(private: dict[str, Any], recipe: Recipe, core: StoredModel) -> list[Merge]:
+def _read_supermerges(private: dict[str, Any], recipe: Recipe, core: StoredModel) -> list[Merge]:
     rows = private.get("supermerges", [])
     if rows and not recipe.traits.learns_superwords:
         raise ValueError(f"{recipe.algorithm} has no supermerges")
     for row in rows:
-        if len(_column(row, "supermerges")) != len(Merge._fields):
+        if len(_checked_counts(row, "supermerges")) != len(Merge._fields):
             raise ValueError("one of the supermerges is not whole")
         if max(row[:3]) >= len(core):
             raise ValueError("one of the supermerges names no token")
@@ -281,7 +292,7 @@ def _supermerges(private: dict[str, Any], recipe: Recipe, core: StoredModel) -> 
     return list(starmap(Merge, rows))
 
 
-def _origin(private: dict[str, Any]) -> ImportedFrom | None:
+def _read_origin(private: dict[str, Any]) -> ImportedFrom | None:
     if "origin" not in private:
         return None
     format_name, name = private["origin"]
@@ -290,7 +301,7 @@ def _origin(private: dict[str, Any]) -> ImportedFrom | None:
     return ImportedFrom(format_name, name)
 
 
-def _parity(private: dict[str, Any], merges: int) -> ParityRecord | None:
+def _read_parity(private: dict[str, Any], merges: int) -> ParityRecord | None:
     if "parity" not in private:
         return None
     if not isinstance(private["parity"], dict):
@@ -298,41 +309,41 @@ def _parity(private: dict[str, Any], merges: int) -> ParityRecord | None:
     return ParityRecord.from_dict(private["parity"], merges)
 
 
-def _companions(private: dict[str, Any]) -> dict[str, str]:
+def _read_extra_files(private: dict[str, Any]) -> dict[str, str]:
     companions: dict[str, str] = private.get("companions", {})
     if {*map(type, companions), *map(type, companions.values())} - {str}:
         raise TypeError("companions")
     return companions
 
 
-def _added(private: dict[str, Any]) -> tuple[AddedToken, ...] | None:
+def _read_added_tokens(private: dict[str, Any]) -> tuple[AddedToken, ...] | None:
     if "added_tokens" not in private:
         return None
     return tuple(starmap(AddedToken, private["added_tokens"]))
 
 
-def _row(token: AddedToken) -> tuple[Any, ...]:
+def _added_token_fields(token: AddedToken) -> tuple[Any, ...]:
     """Return the fields of an added token, without default values at the end."""
-    row = list(token)
-    for default in reversed(_LATER):
-        if row[-1] != default:
+    fields = list(token)
+    for default in reversed(_NEW_FIELD_DEFAULTS):
+        if fields[-1] != default:
             break
-        row.pop()
-    return tuple(row)
+        fields.pop()
+    return tuple(fields)
 
 
 #: The default values of the fields that older files lack.
-_LATER = AddedToken("", 0)[8:]
+_NEW_FIELD_DEFAULTS = AddedToken("", 0)[8:]
 
 
-def _scores(private: dict[str, Any]) -> list[float]:
+def _read_scores(private: dict[str, Any]) -> list[float]:
     scores = private.get("scores", [])
     if not isinstance(scores, list) or set(map(type, scores)) - {float, int}:
         raise ValueError("one of the scores is not a number")
     return list(map(float, scores))
 
 
-def _rounds(entries: Any) -> list[Round]:
+def _read_rounds(entries: Any) -> list[Round]:
     rounds = []
     for *numbers, examples in entries:
         shown = tuple((piece, loss) for piece, loss in examples)
@@ -347,7 +358,7 @@ def _rounds(entries: Any) -> list[Round]:
     return rounds
 
 
-def _column(column: Any, name: str) -> list[int]:
+def _checked_counts(column: Any, name: str) -> list[int]:
     """Return `column`, after checking that it is a list of 64-bit counts.
 
     Raises:

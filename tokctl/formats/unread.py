@@ -22,13 +22,12 @@ class UnreadFormat(NamedTuple):
 
 
 _RWKV = UnreadFormat(
-    "is a vocabulary of RWKV's: it finds the longest token that matches, byte by byte, as tokctl "
-    "does not",
+    "is a vocabulary of RWKV, whose longest match byte by byte tokctl does not support",
     "encode with RWKV's own tokenizer (pyrwkv-tokenizer), or train a model: tokctl train",
 )
 _FASTBPE = UnreadFormat(
     "holds codes of fastBPE: merges with their counts",
-    "make subword-nmt's codes of them, which tokctl reads with the vocabulary beside them: "
+    "convert them to subword-nmt's codes, which tokctl reads with the vocabulary beside them: "
     "(echo '#version: 0.2'; cut -d' ' -f1,2 {name}) > codes",
 )
 _KERAS = UnreadFormat(
@@ -36,7 +35,7 @@ _KERAS = UnreadFormat(
     "use it with keras, or train a model on words: tokctl train --algo word",
 )
 _MIDITOK = UnreadFormat(
-    "is a tokenizer of MidiTok: it makes tokens of music, and not of text",
+    "is a tokenizer of MidiTok: its tokens are music, not text",
     "use it with miditok; the model of its merges is the JSON text in the field _model, if it has "
     "any",
 )
@@ -45,17 +44,15 @@ _RWKV_LINES = re.compile(rb"""(?:[0-9]+ b?(?:'[^\n]*'|"[^\n]*") [0-9]+\r?\n)+"""
 _FASTBPE_LINES = re.compile(rb"(?:[^ \n]+ [^ \n]+ [0-9]+\r?\n)+")
 
 
-def named(source: ModelInput) -> TokctlError | None:
+def unread_format_error(source: ModelInput) -> TokctlError | None:
     """Return the error for a file in a known format that tokctl can't read, or None."""
-    found = _of_json(source.document) if source.is_json else _of_text(source.head)
-    if found is None:
+    form = _detect_json(source.document) if source.is_json else _detect_text(source.head)
+    if form is None:
         return None
-    return BadModel(
-        f"{source.name} {found.what}", found.hint.format(name=source.name), "not-a-model"
-    )
+    return BadModel(f"{source.name} {form.what}", form.hint.format(name=source.name), "not-a-model")
 
 
-def _of_text(head: bytes) -> UnreadFormat | None:
+def _detect_text(head: bytes) -> UnreadFormat | None:
     lines = head[: head.rfind(b"\n") + 1]
     if _RWKV_LINES.fullmatch(lines):
         return _RWKV
@@ -64,7 +61,7 @@ def _of_text(head: bytes) -> UnreadFormat | None:
     return None
 
 
-def _of_json(document: Any) -> UnreadFormat | None:
+def _detect_json(document: Any) -> UnreadFormat | None:
     if not isinstance(document, dict):
         return None
     config = document.get("config")

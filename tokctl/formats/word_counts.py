@@ -57,10 +57,10 @@ def write(model: Model) -> Files:
         UnsupportedByFormat: the model has no counts of its tokens.
     """
     _check(model)
-    apart = {token.id for token in model.added}
+    added_ids = {token.id for token in model.added}
     counter = _native.Counter("none", [], 1)
     for id_, (token, count) in enumerate(zip(model.tokens, model.counts, strict=True)):
-        if id_ not in apart:
+        if id_ not in added_ids:
             counter.add(token, count)
     try:
         return {"": counter.finish(0).to_lines()}

@@ -44,7 +44,9 @@ class Packer:
 
     def __init__(self, size: int) -> None:
         if size < 1:
-            raise BadOption(f"a sequence can't have {size} ids", "take 1 or more", "bad-value")
+            raise BadOption(
+                f"invalid value {size} for the length of sequences", "take 1 or more", "bad-value"
+            )
         self._size = size
         self._open_rows: list[_OpenRow] = []
 

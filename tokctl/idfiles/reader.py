@@ -93,7 +93,7 @@ class IdReadOptions:
     def __post_init__(self) -> None:
         if self.form not in FORMS:
             hint = f"choose one of: {', '.join(FORMS)}"
-            raise BadOption(f"ids can't be read as {self.form!r}", hint, "bad-value")
+            raise BadOption(f"invalid value {self.form!r} for the form of ids", hint, "bad-value")
         if self.dtype is not None:
             dtype_named(self.dtype)
             if self.form not in ("auto", "bin"):

@@ -297,7 +297,7 @@ def _encoding_note(name: str, head: bytes) -> str:
         residues = {index % 4 for index, byte in enumerate(head) if byte == 0}
         encoding = {1: "UTF-16", 2: "UTF-16", 3: "UTF-32"}.get(len(residues))
     if encoding is None:
-        return f"{name} has many NUL bytes: it is no text, and is read byte by byte"
+        return f"{name} has many NUL bytes: it is not a text, and is read byte by byte"
     return (
         f"{name} looks like {encoding}, and is read byte by byte: "
         f"iconv -f {encoding} -t UTF-8 FILE | tokctl …"

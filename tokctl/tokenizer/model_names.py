@@ -65,7 +65,7 @@ def find_baseline(baseline: str, names: Mapping[str, str]) -> str | None:
             return name
     from tokctl.formats import hub
 
-    if not hub.is_name(baseline) and not Path(baseline).exists():
+    if not hub.is_hub_name(baseline) and not Path(baseline).exists():
         raise BadOption(
             f"the baseline {baseline!r} is neither a model of this comparison nor a file",
             f"name a file, or one of: {', '.join(names)}",
@@ -112,7 +112,7 @@ def _short_name(path: str) -> str:
     """
     from tokctl.formats import FORMATS, hub
 
-    if hub.is_name(path):
+    if hub.is_hub_name(path):
         return path.removeprefix(hub.PREFIX).rpartition("/")[2]
     if Path(path).is_dir():
         return Path(path).resolve().name or path

@@ -269,7 +269,7 @@ class Tokenizer(Answering):
                     "conflict",
                 )
             return cls.load(name)
-        asked = str(name) if hub.is_name(name) else hub.PREFIX + str(name)
+        asked = str(name) if hub.is_hub_name(name) else hub.PREFIX + str(name)
         return cls.load(asked if revision is None else f"{asked}@{revision}")
 
     def with_special_tokens(self, tokens: Sequence[str]) -> Tokenizer:
@@ -325,7 +325,7 @@ class Tokenizer(Answering):
         """Return why Hugging Face refuses this tokenizer's file; None if Hugging Face loads it."""
         from tokctl import formats
 
-        return formats.obstacle(self.model)
+        return formats.why_not_loadable(self.model)
 
     def __reduce__(self) -> tuple[Any, ...]:
         from tokctl import formats

@@ -475,7 +475,7 @@ def _train_superwords(
     """
     if stats.count_runs is None:
         raise BadOption(
-            "superwords need texts: counts of words don't say which words stand side by side",
+            "superwords need texts: counts of words don't say which words are adjacent",
             "train on the texts that were counted",
             "conflict",
         )

@@ -298,5 +298,5 @@ READERS = [known.name for known in FORMATS]
 
 def seeds(name: str) -> list[bytes]:
     """The cases that the fuzzing of a target starts from."""
-    found = list(written(name)) if name in READERS and formats.named(name).writes else []
+    found = list(written(name)) if name in READERS and formats.format_named(name).writes else []
     return found + list(_MORE.get(name, lambda: iter(()))())

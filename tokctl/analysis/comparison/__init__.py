@@ -166,13 +166,13 @@ def compare(
     if baseline not in named:
         raise BadOption(
             f"no model of this comparison is called {baseline!r}",
-            f"its models are: {', '.join(named)}",
+            f"choose one of: {', '.join(named)}",
             "unknown-name",
         )
     if reference is not None and reference not in languages:
         raise BadOption(
             f"no language of this comparison is called {reference!r}",
-            f"its languages are: {', '.join(languages)}" if languages else "name some with --lang",
+            f"choose one of: {', '.join(languages)}" if languages else "name some with --lang",
             "unknown-name",
         )
     if word_rule not in WORD_RULES:

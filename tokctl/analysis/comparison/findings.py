@@ -207,7 +207,7 @@ class Condition:
             hint = f"did you mean {close[0]}? " if close else ""
             raise BadOption(
                 f"no metric is called {condition.metric!r}",
-                f"{hint}the metrics are: {', '.join(names)}",
+                f"{hint}choose one of: {', '.join(names)}",
                 "unknown-name",
             )
         return condition

@@ -155,10 +155,10 @@ def summarize(tokenizer: Tokenizer) -> Summary:
     Example:
         >>> token, length = summarize(tokenizer).longest[0]
     """
-    from tokctl.formats import obstacle
+    from tokctl.formats import why_not_loadable
 
     recipe, model = tokenizer.recipe, tokenizer.model
-    refused = obstacle(model)
+    refused = why_not_loadable(model)
     history = history_of(tokenizer)
     groups = TokenGroups(tokenizer)
     ids, lengths = list(groups.texts), groups.lengths

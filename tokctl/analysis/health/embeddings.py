@@ -45,7 +45,7 @@ from tokctl.analysis.health.results import CheckResult
 from tokctl.analysis.health.subject import CheckContext, not_made
 from tokctl.analysis.metrics import Undefined
 from tokctl.core.errors import BadOption
-from tokctl.formats.holes import filler
+from tokctl.formats.holes import filler_text
 from tokctl.idfiles.weights import EmbeddingMatrix, Weights, numpy_module
 from tokctl.model.byte_level import NEVER_IN_UTF8
 
@@ -277,7 +277,7 @@ def _known_unused(subject: CheckContext, rows: int) -> list[int]:
         if byte in NEVER_IN_UTF8:
             found.add(id_)
     for added in model.added:
-        if added.text == filler(added.id) or _NAMED_UNUSED.search(added.text):
+        if added.text == filler_text(added.id) or _NAMED_UNUSED.search(added.text):
             found.add(added.id)
     return sorted(found or subject.reach_beside_added.ids)
 

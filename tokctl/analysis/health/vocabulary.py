@@ -13,7 +13,7 @@ from tokctl import _native
 from tokctl.analysis.explain.vocabulary import place_of
 from tokctl.analysis.health.results import CheckResult, Example
 from tokctl.analysis.health.subject import CheckContext, not_made
-from tokctl.formats.holes import filler
+from tokctl.formats.holes import filler_text
 from tokctl.model.byte_level import BYTE_TOKENS, NEVER_IN_UTF8
 
 # -- Ids: duplicates and holes -------------------------------------------------------------------
@@ -60,7 +60,7 @@ def check_holes(subject: CheckContext) -> Iterator[CheckResult]:
     by their spelling.
     """
     added = subject.model.added
-    ids = [token.id for token in added if token.special and token.text == filler(token.id)]
+    ids = [token.id for token in added if token.special and token.text == filler_text(token.id)]
     yield subject.found("holes-in-ids", ids, subject.tokenizer.vocab_size)
 
 
@@ -148,7 +148,7 @@ def _without_id(subject: CheckContext) -> CheckResult:
     """Return the finding about special tokens that the recipe or a file names, without an id."""
     known = subject.tokenizer.vocabulary
     named = dict.fromkeys(
-        (text for text in subject.tokenizer.special_ids if text != filler(known[text])),
+        (text for text in subject.tokenizer.special_ids if text != filler_text(known[text])),
         "the recipe",
     )
     for file, text in sorted(subject.model.companions.items()):

@@ -95,7 +95,7 @@ class SourceOptions(OptionGroup):
         if self.text_field is not None:
             if self.format in _WITHOUT_FIELDS:
                 raise BadOption(
-                    f"--text-field does not go with --format {self.format}, which has no fields",
+                    f"--text-field can't be used with --format {self.format}, which has no fields",
                     "leave it out, or take --format jsonl, parquet or arrow",
                     "conflict",
                 )

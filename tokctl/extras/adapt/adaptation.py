@@ -34,7 +34,7 @@ from tokctl.core.values import ShortRepr, brief, suggesting
 from tokctl.extras.adapt import residues as residue
 from tokctl.formats import merging
 from tokctl.formats.contract import UnsupportedByFormat
-from tokctl.formats.holes import MOST_HOLES, filler
+from tokctl.formats.holes import MOST_HOLES, filler_text
 from tokctl.model import Model, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.tokenizer import Tokenizer
@@ -169,7 +169,7 @@ class Adaptation(ShortRepr):
         """
         from tokctl.extras.adapt.moved import moved
 
-        return moved(self, _opened(texts, reading), threads)
+        return moved(self, _open_texts(texts, reading), threads)
 
 
 @suggesting
@@ -239,7 +239,7 @@ def adapt(
             "whole pre-tokens were merged",
             "adapt an earlier model, or train one on the new texts",
         )
-    added = _Added(special_tokens, added_tokens)
+    added = _AddedTexts(special_tokens, added_tokens)
     prunes = prune is not None or min_uses is not None or residues is not None
     if not (prunes or vocab_size is not None or added.texts):
         raise BadOption(
@@ -289,66 +289,72 @@ def adapt(
             raise BadOption(
                 "there are no texts to learn new tokens from", "give some", "missing-option"
             )
-        model = _extensible(model)
+        model = _as_extensible(model)
         if min_uses is None:
-            there = len(model.tokens) - len(fillers)
-            _check_room(there if prune is None else prune, vocab_size, added.count(model))
-    kept = [id_ for id_ in range(len(model.tokens)) if id_ not in fillers]
-    uses = found = None
+            token_count = len(model.tokens) - len(fillers)
+            _check_room(token_count if prune is None else prune, vocab_size, added.count(model))
+    kept_ids = [id_ for id_ in range(len(model.tokens)) if id_ not in fillers]
+    uses = residues_found = None
     if prunes:
-        counts = _uses(tokenizer, _opened(texts, reading), errors)
+        counts = _count_uses(tokenizer, _open_texts(texts, reading), errors)
         if residues is not None:
-            found = residue.find(model, counts, *highest)
-            gone = {one.id for one in found.found}.union(fillers)
-            kept = [id_ for id_ in kept if id_ not in gone]
+            residues_found = residue.find(model, counts, *highest)
+            removed_ids = {token.id for token in residues_found.found}.union(fillers)
+            kept_ids = [id_ for id_ in kept_ids if id_ not in removed_ids]
         else:
-            kept = resizing.ids_by_use(
-                model, counts, _pairs(model), fillers, size=prune, min_uses=min_uses or 0
+            kept_ids = resizing.ids_by_use(
+                model, counts, _token_pairs(model), fillers, size=prune, min_uses=min_uses or 0
             )
-            gone = set(range(len(model.tokens))).difference(kept)
-        uses = sum(counts[id_] for id_ in gone), counts.total()
-    if found is not None and found.found:
-        model = residue.without(model, found, fillers)
-    elif len(kept) < len(model.tokens):
-        model = resizing.keep_only(model, kept)
+            removed_ids = set(range(len(model.tokens))).difference(kept_ids)
+        uses = sum(counts[id_] for id_ in removed_ids), counts.total()
+    if residues_found is not None and residues_found.found:
+        model = residue.without(model, residues_found, fillers)
+    elif len(kept_ids) < len(model.tokens):
+        model = resizing.keep_only(model, kept_ids)
     if vocab_size is not None:
-        _check_room(len(kept), vocab_size, added.count(model))
-        sources = _opened(texts if new_texts is None else new_texts, reading)
+        _check_room(len(kept_ids), vocab_size, added.count(model))
+        sources = _open_texts(texts if new_texts is None else new_texts, reading)
         room = vocab_size - added.count(model)
-        model = _extended(model, tokenizer.model, sources, room, errors, threads, progress)
+        model = _extend_vocabulary(model, tokenizer.model, sources, room, errors, threads, progress)
     model = added.to(model)
-    again = _learned_again(tokenizer.model, model, kept)
-    new = _numbers(tokenizer.model, kept, again, len(model.tokens), keep_ids=keep_ids)
+    relearned = _relearned_ids(tokenizer.model, model, kept_ids)
+    new = _new_numbering(tokenizer.model, kept_ids, relearned, len(model.tokens), keep_ids=keep_ids)
     model, holes = _with_holes(model, new)
     # A hole that was already a hole keeps its id.
     ids = [id_ if id_ in holes and id_ in fillers else None for id_ in range(tokenizer.vocab_size)]
-    for place, old in chain(enumerate(kept), again.items()):
-        ids[old] = new[place]
-    more = tuple(sorted(holes - fillers))
+    for new_id, old in chain(enumerate(kept_ids), relearned.items()):
+        ids[old] = new[new_id]
+    new_holes = tuple(sorted(holes - fillers))
     return Adaptation(
-        tokenizer, Tokenizer(model), tuple(ids), more, tuple(sorted(again.values())), uses, found
+        tokenizer,
+        Tokenizer(model),
+        tuple(ids),
+        new_holes,
+        tuple(sorted(relearned.values())),
+        uses,
+        residues_found,
     )
 
 
-class _Added:
+class _AddedTexts:
     """Special and other tokens to add."""
 
     def __init__(self, special: Sequence[str], always: Sequence[str]) -> None:
-        for what, texts in (("special", special), ("added", always)):
+        for kind, texts in (("special", special), ("added", always)):
             if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
                 raise BadOption(
-                    f"invalid value {brief(texts)} for the {what} tokens",
+                    f"invalid value {brief(texts)} for the {kind} tokens",
                     "give a list of texts",
                     "bad-value",
                 )
             if "" in texts:
                 raise BadOption(
-                    f"one of the {what} tokens is empty", "give each a text", "bad-value"
+                    f"one of the {kind} tokens is empty", "give each a text", "bad-value"
                 )
         self.special, self.always = list(dict.fromkeys(special)), list(dict.fromkeys(always))
-        if both := set(self.special) & set(self.always):
+        if in_both := set(self.special) & set(self.always):
             raise BadOption(
-                f"{min(both)!r} can't be both a special token and another added token",
+                f"{min(in_both)!r} can't be both a special token and another added token",
                 "leave one out",
                 "conflict",
             )
@@ -364,13 +370,13 @@ class _Added:
         return resizing.with_added_tokens(model, self.always)
 
 
-def _opened(texts: Texts, reading: ReadOptions | None) -> list[Source]:
+def _open_texts(texts: Texts, reading: ReadOptions | None) -> list[Source]:
     from tokctl.sources import AUTO, opened
 
     return list(opened(texts, reading or AUTO))
 
 
-def _uses(tokenizer: Tokenizer, sources: Sequence[Source], errors: str) -> Counter[int]:
+def _count_uses(tokenizer: Tokenizer, sources: Sequence[Source], errors: str) -> Counter[int]:
     """Return how many times texts use each id."""
     uses: Counter[int] = Counter()
     for pre_token in segmented(tokenizer, sources, errors):
@@ -379,10 +385,10 @@ def _uses(tokenizer: Tokenizer, sources: Sequence[Source], errors: str) -> Count
     return uses
 
 
-def _pairs(model: Model) -> Sequence[Sequence[int]]:
+def _token_pairs(model: Model) -> Sequence[Sequence[int]]:
     """Return the pair that each token is made of; all merges if the pairs are unknown."""
     try:
-        return merging.pairs(model) if model.merges or model.recipe.has_ranks else []
+        return merging.token_merges(model) if model.merges or model.recipe.has_ranks else []
     except UnsupportedByFormat:
         return model.merges
 
@@ -390,10 +396,10 @@ def _pairs(model: Model) -> Sequence[Sequence[int]]:
 # -- more tokens --------------------------------------------------------------------------------
 
 
-def _extensible(model: Model) -> Model:
+def _as_extensible(model: Model) -> Model:
     """Return the model, with merges instead of ranks; raise TokctlError if it can't be trained."""
     try:
-        model = merging.by_merges(model)
+        model = merging.with_merges(model)
     except UnsupportedByFormat as reason:
         raise Unsupported(
             f"new tokens can't be learned: {reason}",
@@ -406,17 +412,17 @@ def _extensible(model: Model) -> Model:
 def _check_room(size: int, vocab_size: int, added: int) -> None:
     """Raise TokctlError if `vocab_size` leaves no token to learn."""
     if type(vocab_size) is not int or vocab_size - added <= size:
-        more = f" and {added} that are added" if added else ""
+        added_note = f" and {added} that are added" if added else ""
         raise BadOption(
-            f"{vocab_size} tokens in all leave nothing to learn: {size} stay{more}",
+            f"{vocab_size} tokens in all leave nothing to learn: {size} stay{added_note}",
             f"ask for more than {size + added}",
             "bad-value",
         )
 
 
-def _extended(
+def _extend_vocabulary(
     model: Model,
-    before: Model,
+    unadapted: Model,
     sources: Sequence[Source],
     size: int,
     errors: str,
@@ -425,30 +431,30 @@ def _extended(
 ) -> Model:
     """Return the model with new tokens learned from texts.
 
-    It is segmented by ranks if the model `before` was and ranks can express the merges.
+    It is segmented by ranks if `unadapted` was and ranks can express the merges.
     """
     from tokctl import training
 
-    recipe = _splitting_words(model)
-    old = replace(model, recipe=recipe)
-    options = training.TrainOptions(vocab_size=size, extend=old, errors=errors, threads=threads)
-    found = training.train(sources, recipe, options, progress)
-    found = replace(
-        found,
+    recipe = _with_word_splits(model)
+    base = replace(model, recipe=recipe)
+    options = training.TrainOptions(vocab_size=size, extend=base, errors=errors, threads=threads)
+    trained = training.train(sources, recipe, options, progress)
+    trained = replace(
+        trained,
         recipe=model.recipe,
         origin=model.origin,
         companions=model.companions,
         lengths=model.lengths,
     )
-    if before.recipe.has_ranks:
+    if unadapted.recipe.has_ranks:
         try:
-            return merging.by_ranks(found, scored=bool(before.scores))
+            return merging.with_ranks(trained, scored=bool(unadapted.scores))
         except UnsupportedByFormat:
             pass  # ranks can't express it: it keeps its merges
-    return found
+    return trained
 
 
-def _splitting_words(model: Model) -> Recipe:
+def _with_word_splits(model: Model) -> Recipe:
     """Return the recipe to learn with.
 
     In SentencePiece's models a sentence is one pre-token, and no token continues after the sign of
@@ -465,8 +471,8 @@ def _splitting_words(model: Model) -> Recipe:
         return recipe
     lines = {"kind": "split", "pattern": "\n", "behaviour": "removed"}
     words = {"kind": "split", "pattern": mark, "behaviour": "merged-with-next"}
-    more = map(PRE_TOKENIZERS.from_dict, (lines, words))
-    return replace(recipe, pre_tokenizers=(*recipe.pre_tokenizers, *more))
+    pre_tokenizers = map(PRE_TOKENIZERS.from_dict, (lines, words))
+    return replace(recipe, pre_tokenizers=(*recipe.pre_tokenizers, *pre_tokenizers))
 
 
 # -- ids ----------------------------------------------------------------------------------------
@@ -474,24 +480,26 @@ def _splitting_words(model: Model) -> Recipe:
 
 def _fillers(model: Model) -> set[int]:
     """Return the ids of the special tokens that fill holes."""
-    return {token.id for token in model.added if token.special and token.text == filler(token.id)}
+    return {
+        token.id for token in model.added if token.special and token.text == filler_text(token.id)
+    }
 
 
-def _learned_again(before: Model, model: Model, kept: Sequence[int]) -> dict[int, int]:
+def _relearned_ids(original: Model, model: Model, kept: Sequence[int]) -> dict[int, int]:
     """Return the old ids of the tokens that were removed and learned again.
 
     The keys are the indexes of the tokens in `model`, which come after the `kept` ones.
     """
-    known = before.reserved_ids.union(kept)
-    old_ids = {token: id_ for id_, token in enumerate(before.tokens) if id_ not in known}
-    places = range(len(kept), len(model.tokens))
-    return {at: old_ids[model.tokens[at]] for at in places if model.tokens[at] in old_ids}
+    unavailable = original.reserved_ids.union(kept)
+    old_ids = {token: id_ for id_, token in enumerate(original.tokens) if id_ not in unavailable}
+    new_ids = range(len(kept), len(model.tokens))
+    return {at: old_ids[model.tokens[at]] for at in new_ids if model.tokens[at] in old_ids}
 
 
-def _numbers(
-    before: Model,
+def _new_numbering(
+    original: Model,
     kept: Sequence[int],
-    again: Mapping[int, int],
+    relearned: Mapping[int, int],
     size: int,
     *,
     keep_ids: bool,
@@ -499,27 +507,30 @@ def _numbers(
     """Return the final id of each of `size` tokens, of which the first are the `kept` ones."""
     if not keep_ids:
         return list(range(size))
-    first = len(before.tokens)
-    places = range(len(kept), size)
-    if before.recipe.has_ranks and not before.scores:  # ids are ranks
-        return [*kept, *range(first, first + len(places))]
-    free = iter(sorted(set(range(first + size)).difference(kept, again.values())))
-    return [*kept, *(again[place] if place in again else next(free) for place in places)]
+    next_id = len(original.tokens)
+    new_ids = range(len(kept), size)
+    if original.recipe.has_ranks and not original.scores:  # ids are ranks
+        return [*kept, *range(next_id, next_id + len(new_ids))]
+    free = iter(sorted(set(range(next_id + size)).difference(kept, relearned.values())))
+    return [
+        *kept,
+        *(relearned[new_id] if new_id in relearned else next(free) for new_id in new_ids),
+    ]
 
 
-def _with_holes(model: Model, new: Sequence[int]) -> tuple[Model, set[int]]:
-    """Return the model with the ids `new` and with fillers in its holes, and these holes."""
-    total = max(new) + 1
-    holes = sorted(set(range(total)).difference(new))
-    if len(holes) > max(len(new), MOST_HOLES):
+def _with_holes(model: Model, numbering: Sequence[int]) -> tuple[Model, set[int]]:
+    """Return the model with the ids `numbering` and with fillers in its holes, and these holes."""
+    total = max(numbering) + 1
+    holes = sorted(set(range(total)).difference(numbering))
+    if len(holes) > max(len(numbering), MOST_HOLES):
         raise BadOption(
-            f"{len(holes):,} ids would be holes, and only {len(new):,} have a token",
+            f"{len(holes):,} ids would be holes, and only {len(numbering):,} have a token",
             "number the tokens anew, without keeping ids",
             "conflict",
         )
-    if list(new) == list(range(total)):
+    if list(numbering) == list(range(total)):
         return model, set()
-    model = resizing.with_special_tokens(model, [filler(id_) for id_ in holes])
+    model = resizing.with_special_tokens(model, [filler_text(id_) for id_ in holes])
     if model.training:  # the stages ended at ids that have other tokens now
         model = replace(model, training=replace(model.training, stage_ends=()))
-    return resizing.renumber(model, dict(enumerate([*new, *holes]))), set(holes)
+    return resizing.renumber(model, dict(enumerate([*numbering, *holes]))), set(holes)

@@ -98,9 +98,12 @@ def carry(
     with ExitStack() as stack:
         stack.enter_context(watched())
         weights = Weights(Path(path), stack)
-        chosen = _chosen(weights, size, tensors)
+        chosen = _choose_matrices(weights, size, tensors)
         target = weights.target(output)
-        for file in {target, *(target / one.name for one in weights.files.values())}:
+        for file in {
+            target,
+            *(target / weights_file.name for weights_file in weights.files.values()),
+        }:
             check_unread(file)
         origins = row_origins(adaptation, new_rows, vectors, progress)
         changed = {
@@ -111,7 +114,7 @@ def carry(
         }
         files = weights.copy(changed, output, progress)
         names = tuple(map(str, files))
-        found = []
+        matrices = []
         for matrix in chosen:
             alike = tuple(
                 name for name in weights.with_dimension(matrix.rows) if name not in changed
@@ -120,7 +123,7 @@ def carry(
             zeros = origins.count(None)
             by_mean = origins.count(())
             by_focus = sum(isinstance(origin, Combination) for origin in origins)
-            found.append(
+            matrices.append(
                 CarriedMatrix(
                     matrix.name,
                     matrix.tensor.dtype,
@@ -136,7 +139,7 @@ def carry(
                     names,
                 )
             )
-        return found
+        return matrices
 
 
 def check_new_rows(name: str, vectors: str | Path | None) -> None:
@@ -182,10 +185,10 @@ def check_weights(tokenizer: Tokenizer, path: str | Path, tensors: Sequence[str]
     """
     numpy_module()
     with ExitStack() as stack:
-        _chosen(Weights(Path(path), stack), tokenizer.vocab_size, tensors)
+        _choose_matrices(Weights(Path(path), stack), tokenizer.vocab_size, tensors)
 
 
-def _chosen(weights: Weights, size: int, tensors: Sequence[str]) -> list[EmbeddingMatrix]:
+def _choose_matrices(weights: Weights, size: int, tensors: Sequence[str]) -> list[EmbeddingMatrix]:
     if not tensors:
         return weights.embeddings(size)
     return [weights.matrix(name, size, (1, 2)) for name in dict.fromkeys(tensors)]
@@ -216,7 +219,7 @@ def row_origins(
         return origins
     pieces, combined = None, {}
     if new_rows == "pieces":
-        pieces = _Pieces(adaptation.before, adaptation.tokenizer.model)
+        pieces = _OldPieces(adaptation.before, adaptation.tokenizer.model)
     elif vectors is not None:
         combined = combinations(adaptation, vectors, progress)
     for new in adaptation.new:
@@ -224,18 +227,18 @@ def row_origins(
     return origins
 
 
-class _Pieces:
+class _OldPieces:
     """Segmentation of tokens of the new model into tokens of the old model."""
 
-    def __init__(self, before: Tokenizer, after: Model) -> None:
-        self._before = before
-        self._after = after
-        self._encoder = encoders.pre_token_encoder(before.model)
-        reserved = before.model.reserved_ids
-        tokens = enumerate(before.model.tokens)
+    def __init__(self, original: Tokenizer, adapted: Model) -> None:
+        self._before = original
+        self._after = adapted
+        self._encoder = encoders.pre_token_encoder(original.model)
+        reserved = original.model.reserved_ids
+        tokens = enumerate(original.model.tokens)
         self._ids = {token: id_ for id_, token in tokens if id_ not in reserved}
-        self._sides = {merge.token: merge[:2] for merge in reversed(after.merges)}
-        self._added = {token.id for token in after.added}
+        self._sides = {merge.token: merge[:2] for merge in reversed(adapted.merges)}
+        self._added = {token.id for token in adapted.added}
 
     def of(self, id_: int) -> tuple[int, ...]:
         """Return the old ids of a token's pieces; unknown pieces are left out."""
@@ -243,48 +246,48 @@ class _Pieces:
         recipe = self._before.recipe
         if id_ in self._added:
             try:
-                found = self._before.encode_ids(token.decode())
+                ids = self._before.encode_ids(token.decode())
             except TokctlError:  # a character of the text has no id
                 return ()
         elif recipe.marker.is_continuation and recipe.matches_longest:
-            found = self._longest(token.decode(), recipe.marker.text)
+            ids = self._longest(token.decode(), recipe.marker.text)
         elif recipe.marker.text:
-            found = self._merged_from(id_)
+            ids = self._merged_from(id_)
         else:
-            found = list(self._encoder.batch([token], 1, None)[0])
-        return tuple(piece for piece in found if piece not in (NO_ID, self._before.unk_id))
+            ids = list(self._encoder.batch([token], 1, None)[0])
+        return tuple(piece for piece in ids if piece not in (NO_ID, self._before.unk_id))
 
     def _longest(self, token: str, mark: str) -> list[int]:
         """Return the longest old tokens from left to right; empty if a part matches no token.
 
         The encoder can't be used: it takes whole words, and a token may continue one.
         """
-        place = len(mark) if token.startswith(mark) else 0
-        found = []
-        while place < len(token):
-            before = mark if place else ""
-            for end in range(len(token), place, -1):
-                piece = self._ids.get((before + token[place:end]).encode())
+        position = len(mark) if token.startswith(mark) else 0
+        ids = []
+        while position < len(token):
+            prefix = mark if position else ""
+            for end in range(len(token), position, -1):
+                piece = self._ids.get((prefix + token[position:end]).encode())
                 if piece is not None:
-                    found.append(piece)
-                    place = end
+                    ids.append(piece)
+                    position = end
                     break
             else:
                 return []
-        return found
+        return ids
 
     def _merged_from(self, id_: int) -> list[int]:
         """Return the old tokens that a token was merged from."""
-        found: list[int] = []
-        waiting = [id_]
-        while waiting:
-            id_ = waiting.pop()
-            old = self._ids.get(self._after.tokens[id_])
-            if old is not None:
-                found.append(old)
+        ids: list[int] = []
+        stack = [id_]
+        while stack:
+            id_ = stack.pop()
+            old_id = self._ids.get(self._after.tokens[id_])
+            if old_id is not None:
+                ids.append(old_id)
             else:
-                waiting += reversed(self._sides.get(id_, ()))
-        return found
+                stack += reversed(self._sides.get(id_, ()))
+        return ids
 
 
 # -- the new matrix -----------------------------------------------------------------------------
@@ -295,19 +298,19 @@ def _rows(matrix: EmbeddingMatrix, origins: Sequence[_Origin], size: int) -> Ite
     zeros = bytes(matrix.width)
     mean = _mean_of_all(matrix, size) if () in origins else b""
     starts = [0]
-    for place, (one, two) in enumerate(pairwise(origins), 1):
-        follows = isinstance(one, int) and two == one + 1
-        if not follows or place - starts[-1] == matrix.step:
-            starts.append(place)
+    for index, (origin, next_origin) in enumerate(pairwise(origins), 1):
+        follows = isinstance(origin, int) and next_origin == origin + 1
+        if not follows or index - starts[-1] == matrix.step:
+            starts.append(index)
     for start, end in pairwise([*starts, len(origins)]):
         origin = origins[start]
         if isinstance(origin, int):
             yield matrix.stored(origin, end - start)
         else:
-            yield zeros if origin is None else _made(matrix, origin) if origin else mean
+            yield zeros if origin is None else _new_row(matrix, origin) if origin else mean
 
 
-def _made(matrix: EmbeddingMatrix, origin: tuple[int, ...] | Combination) -> bytes:
+def _new_row(matrix: EmbeddingMatrix, origin: tuple[int, ...] | Combination) -> bytes:
     """Return the bytes of the mean of several rows, or of their weighted sum."""
     total: Matrix
     if isinstance(origin, Combination):
@@ -320,7 +323,7 @@ def _made(matrix: EmbeddingMatrix, origin: tuple[int, ...] | Combination) -> byt
 def _mean_of_all(matrix: EmbeddingMatrix, size: int) -> bytes:
     """Return the bytes of the mean of the rows of all ids."""
     total = numpy_module().zeros((1, matrix.dimensions))
-    for first, rows in matrix.pieces():
-        for row in rows[: max(0, size - first)]:
+    for start, rows in matrix.pieces():
+        for row in rows[: max(0, size - start)]:
             total += row
     return matrix.rounded(total / size)

@@ -77,27 +77,27 @@ def combinations(
     """
     ids, units = _units(adaptation, Path(path))
     rows = {id_: row for row, id_ in enumerate(ids)}
-    kept = [(old, rows[new]) for old, new in enumerate(adaptation.ids) if new in rows]
-    if not kept:
+    kept_rows = [(old, rows[new]) for old, new in enumerate(adaptation.ids) if new in rows]
+    if not kept_rows:
         raise BadInput(
             f"{path} has no vector for any token that stays",
             "train the vectors on what tokctl encode --as tokens writes with the new model",
         )
-    olds = [old for old, _ in kept]
-    sides = units[[row for _, row in kept]].T
-    wanted = [id_ for id_ in adaptation.new if id_ in rows]
+    olds = [old for old, _ in kept_rows]
+    sides = units[[row for _, row in kept_rows]].T
+    new_ids = [id_ for id_ in adaptation.new if id_ in rows]
     step = max(1, _BLOCK // (8 * len(olds)))
-    found = {}
-    for first in range(0, len(wanted), step):
-        block = wanted[first : first + step]
+    weights_by_id = {}
+    for start in range(0, len(new_ids), step):
+        block = new_ids[start : start + step]
         cosines = units[[rows[id_] for id_ in block]] @ sides
         for id_, row in zip(block, cosines, strict=True):
-            places, weights = _sparsemax(row)
-            old = tuple(olds[place] for place in places)
-            found[id_] = Combination(old, tuple(weights))
+            indexes, weights = _sparsemax(row)
+            old = tuple(olds[index] for index in indexes)
+            weights_by_id[id_] = Combination(old, tuple(weights))
         if progress is not None:
-            progress("focus", first + len(block), len(wanted))
-    return found
+            progress("focus", start + len(block), len(new_ids))
+    return weights_by_id
 
 
 def _sparsemax(cosines: Matrix) -> tuple[list[int], list[float]]:
@@ -110,23 +110,23 @@ def _sparsemax(cosines: Matrix) -> tuple[list[int], list[float]]:
         cosines: whole numbers, in units of 2^-52.
     """
     numpy = numpy_module()
-    one = _UNIT * _UNIT
-    many = _LARGEST
+    unit = _UNIT * _UNIT
+    total = _LARGEST
     while True:
-        many = min(many, len(cosines))
-        largest = -numpy.sort(-numpy.partition(cosines, len(cosines) - many)[-many:])
+        total = min(total, len(cosines))
+        largest = -numpy.sort(-numpy.partition(cosines, len(cosines) - total)[-total:])
         # Sums of whole numbers are exact up to 2^53; a larger sum is more than 1 however it is
         # rounded.
-        steps = -numpy.diff(largest) * numpy.arange(1, many)
+        steps = -numpy.diff(largest) * numpy.arange(1, total)
         above = numpy.concatenate(([0.0], numpy.cumsum(steps)))
-        count = int((above < one).sum())
-        if count < many or many == len(cosines):
+        count = int((above < unit).sum())
+        if count < total or total == len(cosines):
             break
-        many *= 8
-    least = largest[count - 1]
-    places = numpy.flatnonzero(cosines >= least)
-    weights = ((cosines[places] - least) + (one - above[count - 1]) / count) / one
-    return places.tolist(), weights.tolist()
+        total *= 8
+    threshold = largest[count - 1]
+    indexes = numpy.flatnonzero(cosines >= threshold)
+    weights = ((cosines[indexes] - threshold) + (unit - above[count - 1]) / count) / unit
+    return indexes.tolist(), weights.tolist()
 
 
 def _units(adaptation: Adaptation, path: Path) -> tuple[list[int], Matrix]:
@@ -156,16 +156,16 @@ def check_vectors(path: str | Path) -> None:
 
 def _vectors(adaptation: Adaptation, path: Path) -> tuple[list[int], Matrix]:
     """Return the new ids with a vector other than zeros, and the vectors."""
-    places: dict[bytes, list[int]] = {}
+    ids_by_token: dict[bytes, list[int]] = {}
     for id_, token in enumerate(adaptation.tokenizer.tokens):
-        places.setdefault(unspaced(token).encode(), []).append(id_)
+        ids_by_token.setdefault(unspaced(token).encode(), []).append(id_)
     ids: list[int] = []
     numbers = array("d")
     first_lines: dict[bytes, int] = {}
     with _opened(path) as file:
         count, dimensions = _header(file, path)
         for line, (name, texts) in enumerate(_lines(file, path, count, dimensions), 2):
-            if name not in places:
+            if name not in ids_by_token:
                 continue
             if name in first_lines:
                 raise _bad(path, line, f"has {_shown(name)}, as line {first_lines[name]} has")
@@ -176,7 +176,7 @@ def _vectors(adaptation: Adaptation, path: Path) -> tuple[list[int], Matrix]:
                     path, line, f"has a value that is not a number, or is beyond {TOO_LARGE:g}"
                 )
             if any(vector):
-                for id_ in places[name]:
+                for id_ in ids_by_token[name]:
                     ids.append(id_)
                     numbers.extend(vector)
     return ids, numpy_module().frombuffer(numbers, "f8").reshape(-1, dimensions)
@@ -194,15 +194,15 @@ def _opened(path: Path) -> BinaryIO:
 
 def _header(file: BinaryIO, path: Path) -> tuple[int, int]:
     """Return the number of vectors and the number of dimensions."""
-    found = re.fullmatch(rb"(\d{1,18}) (\d{1,18})\s*\n", _line(file, path, _LONGEST_HEADER))
-    if found is None:
+    match = re.fullmatch(rb"(\d{1,18}) (\d{1,18})\s*\n", _line(file, path, _LONGEST_HEADER))
+    if match is None:
         raise BadInput(
             f"{path} is not a file of vectors: its first line lacks the number and the length of "
             "vectors",
             _HINT,
             "bad-record",
         )
-    count, dimensions = map(int, found.groups())
+    count, dimensions = map(int, match.groups())
     if not 0 < dimensions <= MOST_DIMENSIONS:
         raise BadInput(
             f"{path}: the first line says that vectors have {plural(dimensions, 'number')}",
@@ -225,8 +225,8 @@ def _lines(
             raise _bad(path, line, "is too long")
         name, *numbers = text.rstrip(b" \r\n").split(b" ")
         if len(numbers) != dimensions:
-            many = plural(len(numbers), "number")
-            raise _bad(path, line, f"has {many}, and by the first line {dimensions:,}")
+            count_text = plural(len(numbers), "number")
+            raise _bad(path, line, f"has {count_text}, and by the first line {dimensions:,}")
         yield name, numbers
     if _line(file, path, longest).strip():
         raise _bad(path, count + 2, f"is there, and there should be {plural(count, 'vector')}")
@@ -243,16 +243,16 @@ def _line(file: BinaryIO, path: Path, longest: int) -> bytes:
 
 def _numbers(texts: Sequence[bytes]) -> list[float] | None:
     try:
-        found = list(map(float, texts))
+        values = list(map(float, texts))
     except ValueError:
         return None
     # The sum is not finite if any number is not. `1_0` is a number in Python only.
-    sound = math.isfinite(sum(found)) and min(found) > -TOO_LARGE and max(found) < TOO_LARGE
-    return found if sound and b"_" not in b"".join(texts) else None
+    sound = math.isfinite(sum(values)) and min(values) > -TOO_LARGE and max(values) < TOO_LARGE
+    return values if sound and b"_" not in b"".join(texts) else None
 
 
-def _bad(path: Path, line: int, what: str) -> TokctlError:
-    return BadInput(f"{path}: line {line:,} {what}", _HINT, "bad-record")
+def _bad(path: Path, line: int, problem: str) -> TokctlError:
+    return BadInput(f"{path}: line {line:,} {problem}", _HINT, "bad-record")
 
 
 def _shown(name: bytes) -> str:

@@ -81,11 +81,11 @@ class MovedTokens:
     examples: tuple[MovedToken, ...]
 
     def __str__(self) -> str:
-        said = (
+        text = (
             f"{plural(self.tokens, 'token')} in {plural(self.lines, 'line')}: {self.same:,} the "
             f"same, {self.covered:,} part of new tokens, {self.gone:,} taken away"
         )
-        return f"{said}, {self.moved:,} kept but cut otherwise" if self.moved else said
+        return f"{text}, {self.moved:,} kept but cut otherwise" if self.moved else text
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers and the examples as values for JSON."""
@@ -96,25 +96,25 @@ def moved(adaptation: Adaptation, sources: Sequence[Source], threads: int = 1) -
     """Count the moved tokens of some texts; see `Adaptation.moved`."""
     counts: Counter[str] = Counter()
     examples: list[MovedToken] = []
-    new = set(adaptation.new)
+    new_ids = set(adaptation.new)
     for block in chain.from_iterable(map(text_blocks, sources)):
         lines = block.lines
-        before = _rows(adaptation.before, lines, threads)
-        after = _rows(adaptation.tokenizer, lines, threads)
-        for number, (line, one, two) in enumerate(
-            zip(lines, before, after, strict=True), block.line
+        old_rows = _encoded_lines(adaptation.before, lines, threads)
+        new_rows = _encoded_lines(adaptation.tokenizer, lines, threads)
+        for number, (line, old_row, new_row) in enumerate(
+            zip(lines, old_rows, new_rows, strict=True), block.line
         ):
             counts["lines"] += 1
-            if one is None or two is None:
+            if old_row is None or new_row is None:
                 counts["left_out"] += 1
                 continue
-            counts["tokens"] += len(one)
-            if [adaptation.ids[id_] for id_ in one] == two:
-                counts["same"] += len(one)
+            counts["tokens"] += len(old_row)
+            if [adaptation.ids[id_] for id_ in old_row] == new_row:
+                counts["same"] += len(old_row)
                 continue
-            for found in _of_line(adaptation, new, line, counts):
+            for moved_token in _moved_in_line(adaptation, new_ids, line, counts):
                 if len(examples) < SHOWN:
-                    examples.append(_example(block, number, line, *found))
+                    examples.append(_example(block, number, line, *moved_token))
     return MovedTokens(
         lines=counts["lines"],
         left_out=counts["left_out"],
@@ -127,67 +127,77 @@ def moved(adaptation: Adaptation, sources: Sequence[Source], threads: int = 1) -
     )
 
 
-def _rows(tokenizer: Tokenizer, lines: Sequence[str], threads: int) -> list[list[int] | None]:
+def _encoded_lines(
+    tokenizer: Tokenizer, lines: Sequence[str], threads: int
+) -> list[list[int] | None]:
     """Return the ids of each line; None for a line with a character that has no id."""
     try:
         return list(tokenizer.encode_ids(lines, threads=threads))
     except TokctlError:
         if len(lines) == 1:
             return [None]
-        return [_rows(tokenizer, [line], 1)[0] for line in lines]
+        return [_encoded_lines(tokenizer, [line], 1)[0] for line in lines]
 
 
-def _of_line(
-    adaptation: Adaptation, new: set[int], line: str, counts: Counter[str]
+def _moved_in_line(
+    adaptation: Adaptation, new_ids: set[int], line: str, counts: Counter[str]
 ) -> Iterator[tuple[Encoding, int, Encoding]]:
     """Yield the moved tokens of a line, and count all of its tokens in `counts`."""
     data = line.encode()
-    before, after = adaptation.before.encode(data), adaptation.tokenizer.encode(data)
-    there = Counter(zip(after.offsets, after.raw_ids, strict=True))
-    covers = [span for span, id_ in zip(after.offsets, after.raw_ids, strict=True) if id_ in new]
+    old_encoding, new_encoding = adaptation.before.encode(data), adaptation.tokenizer.encode(data)
+    unchanged = Counter(zip(new_encoding.offsets, new_encoding.raw_ids, strict=True))
+    covers = [
+        span
+        for span, id_ in zip(new_encoding.offsets, new_encoding.raw_ids, strict=True)
+        if id_ in new_ids
+    ]
     starts = [start for start, _ in covers]
-    for place, (span, old) in enumerate(zip(before.offsets, before.raw_ids, strict=True)):
+    for index, (span, old) in enumerate(
+        zip(old_encoding.offsets, old_encoding.raw_ids, strict=True)
+    ):
         id_ = adaptation.ids[old]
         cover = bisect_right(starts, span[0]) - 1
         if id_ is None:
             counts["gone"] += 1
-        elif there[span, id_]:
-            there[span, id_] -= 1
+        elif unchanged[span, id_]:
+            unchanged[span, id_] -= 1
             counts["same"] += 1
         elif cover >= 0 and span[1] <= covers[cover][1]:
             counts["covered"] += 1
         else:
             counts["moved"] += 1
-            yield before, place, after
+            yield old_encoding, index, new_encoding
 
 
 def _example(
-    block: Block, number: int, line: str, before: Encoding, place: int, after: Encoding
+    block: Block, number: int, line: str, old_encoding: Encoding, index: int, new_encoding: Encoding
 ) -> MovedToken:
     """Return a moved token with the tokens of both models around it.
 
     They begin and end where both models split the text.
     """
-    ends = {end for _, end in after.offsets}
-    first = place
-    while first and before.offsets[first][0] not in ends:
-        first -= 1
-    last = place
-    while last + 1 < len(before) and before.offsets[last][1] not in ends:
-        last += 1
-    start, end = before.offsets[first][0], before.offsets[last][1]
+    token_ends = {end for _, end in new_encoding.offsets}
+    first_token = index
+    while first_token and old_encoding.offsets[first_token][0] not in token_ends:
+        first_token -= 1
+    last_token = index
+    while (
+        last_token + 1 < len(old_encoding) and old_encoding.offsets[last_token][1] not in token_ends
+    ):
+        last_token += 1
+    start, end = old_encoding.offsets[first_token][0], old_encoding.offsets[last_token][1]
     around = tuple(
         token
-        for token, (from_, to) in zip(after.tokens, after.offsets, strict=True)
+        for token, (from_, to) in zip(new_encoding.tokens, new_encoding.offsets, strict=True)
         if start <= from_ and to <= end and from_ < to
     )
-    column = len(line.encode()[: before.offsets[place][0]].decode(errors="replace")) + 1
+    column = len(line.encode()[: old_encoding.offsets[index][0]].decode(errors="replace")) + 1
     return MovedToken(
         block.name,
         number,
         column,
         block.unit,
-        before.tokens[place],
-        tuple(before.tokens[first : last + 1]),
+        old_encoding.tokens[index],
+        tuple(old_encoding.tokens[first_token : last_token + 1]),
         around,
     )

@@ -101,14 +101,18 @@ def limits(ratio: Number, entropy: float | None) -> tuple[Fraction, float]:
     """
     highest = share("residues", ratio)
     assert highest is not None
-    most = ENTROPY if entropy is None else entropy
-    if isinstance(most, bool) or not isinstance(most, (int, float)) or not most >= 0:
+    max_entropy = ENTROPY if entropy is None else entropy
+    if (
+        isinstance(max_entropy, bool)
+        or not isinstance(max_entropy, (int, float))
+        or not max_entropy >= 0
+    ):
         raise BadOption(
-            f"invalid value {brief(most)} for residue_entropy",
+            f"invalid value {brief(max_entropy)} for residue_entropy",
             "give a number of bits of at least 0, for example 2",
             "bad-value",
         )
-    return Fraction(*highest), most
+    return Fraction(*highest), max_entropy
 
 
 def with_merges(model: Model) -> Model:
@@ -129,23 +133,23 @@ def with_merges(model: Model) -> Model:
             "conflict",
         )
     try:
-        return merging.by_merges(model)
+        return merging.with_merges(model)
     except UnsupportedByFormat as reason:
-        raise _untold(reason) from None
+        raise _undetermined(reason) from None
 
 
-def _untold(reason: object) -> TokctlError:
+def _undetermined(reason: object) -> TokctlError:
     return Unsupported(
         f"can't tell which pairs its tokens were merged from: {reason}",
         "use --prune N to remove the tokens that the texts use least",
     )
 
 
-def _pairs(model: Model) -> list[merging.Triple]:
+def _token_pairs(model: Model) -> list[merging.MergeTriple]:
     try:
-        return merging.pairs(model)
+        return merging.token_merges(model)
     except UnsupportedByFormat as reason:
-        raise _untold(reason) from None
+        raise _undetermined(reason) from None
 
 
 def find(model: Model, uses: Mapping[int, int], ratio: Fraction, entropy: float) -> Residues:
@@ -158,20 +162,22 @@ def find(model: Model, uses: Mapping[int, int], ratio: Fraction, entropy: float)
         entropy: largest entropy of a residue's neighbours, in bits.
     """
     recipe = model.recipe
-    stays = model.reserved_ids | model.user_defined | {token.id for token in model.added}
-    made = Counter(uses)  # final plus intermediate uses
+    protected = model.reserved_ids | model.user_defined | {token.id for token in model.added}
+    occurrences = Counter(uses)  # final plus intermediate uses
     neighbours: dict[int, Counter[tuple[str, int]]] = {}
-    found, judged = [], 0
+    residues, judged = [], 0
     # Longer tokens first: their uses count as uses of their parts.
-    for left, right, token in sorted(_pairs(model), key=lambda pair: -len(model.tokens[pair[2]])):
-        times = made[token]
+    for left, right, token in sorted(
+        _token_pairs(model), key=lambda pair: -len(model.tokens[pair[2]])
+    ):
+        times = occurrences[token]
         if not times:
             continue
-        made[left] += times
-        made[right] += times
+        occurrences[left] += times
+        occurrences[right] += times
         neighbours.setdefault(left, Counter())["right", right] += times
         neighbours.setdefault(right, Counter())["left", left] += times
-        if token in stays or recipe.is_initial_symbol(model.tokens[token]):
+        if token in protected or recipe.is_initial_symbol(model.tokens[token]):
             continue
         judged += 1
         final = uses.get(token, 0)
@@ -179,8 +185,8 @@ def find(model: Model, uses: Mapping[int, int], ratio: Fraction, entropy: float)
             bits = _entropy(neighbours[token])
             if bits <= entropy:
                 name = model.spelled[token]
-                found.append(Residue(token, name, final, times - final, bits))
-    return Residues(ratio, entropy, judged, tuple(sorted(found, key=lambda one: one.id)))
+                residues.append(Residue(token, name, final, times - final, bits))
+    return Residues(ratio, entropy, judged, tuple(sorted(residues, key=lambda one: one.id)))
 
 
 def _entropy(counts: Counter[tuple[str, int]]) -> float:
@@ -192,63 +198,68 @@ def _entropy(counts: Counter[tuple[str, int]]) -> float:
     return round(log2(total) - fsum(n * log2(n) for n in counts.values()) / total, 10) + 0.0
 
 
-def without(model: Model, residues: Residues, gone: Collection[int]) -> Model:
-    """Return the model without the residues and without the ids in `gone`.
+def without(model: Model, residues: Residues, removed: Collection[int]) -> Model:
+    """Return the model without the residues and without the ids in `removed`.
 
     The other tokens are numbered without gaps, in their old order.
 
     Args:
         model: a model with merges.
         residues: residues of the model.
-        gone: more ids to remove.
+        removed: more ids to remove.
 
     Raises:
         TokctlError: a merge takes a token that a later merge makes.
     """
-    taken = {one.id: one for one in residues.found}
-    stays = [id_ for id_ in range(model.size) if id_ not in taken and id_ not in gone]
-    merges = _in_order(model, taken)
-    born = dict.fromkeys(merge.token for merge in merges if merge.token in taken)
-    numbers = {old: new for new, old in enumerate([*stays, *born])}
+    residue_of = {residue.id: residue for residue in residues.found}
+    kept_ids = [id_ for id_ in range(model.size) if id_ not in residue_of and id_ not in removed]
+    merges = _topological_order(model, residue_of)
+    born = dict.fromkeys(merge.token for merge in merges if merge.token in residue_of)
+    numbers = {old: new for new, old in enumerate([*kept_ids, *born])}
     events = MergeLog(
         tuple(model.tokens[old] for old in born),
         resizing.renumber_merges(merges, numbers),
-        [Removal(len(merges), numbers[old], taken[old].final, _made(taken[old])) for old in born],
+        [
+            Removal(
+                len(merges), numbers[old], residue_of[old].final, _occurrences_made(residue_of[old])
+            )
+            for old in born
+        ],
     )
     record = model.training and replace(
         model.training,
-        vocab_size=len(stays),
+        vocab_size=len(kept_ids),
         exhausted=False,
         pruned_from=model.size,
         stage_ends=(),
     )
     bare = replace(model, merges=[], scores=[], training=record, parity=None)
-    bare = resizing.renumber(bare, {old: numbers[old] for old in stays})
+    bare = resizing.renumber(bare, {old: numbers[old] for old in kept_ids})
     return replace(bare, recipe=replace(bare.recipe, segmentation="remerge"), events=events)
 
 
-def _made(residue: Residue) -> int:
+def _occurrences_made(residue: Residue) -> int:
     return residue.final + residue.intermediate
 
 
-def _in_order(model: Model, taken: Collection[int]) -> list[Merge]:
+def _topological_order(model: Model, residue_ids: Collection[int]) -> list[Merge]:
     """Return the merges, each after the merges that make its parts.
 
     A merge that no text makes is left out if its parts are made later. So is every merge that makes
-    a token in `taken` from another pair than the one that texts make it from.
+    a token in `residue_ids` from another pair than the one that texts make it from.
     """
-    pairs = {token: (left, right) for left, right, token in _pairs(model)}
-    known = set(range(model.size)).difference(merge.token for merge in model.merges)
-    found = []
+    pairs = {token: (left, right) for left, right, token in _token_pairs(model)}
+    available = set(range(model.size)).difference(merge.token for merge in model.merges)
+    ordered = []
     for step, merge in enumerate(model.merges, 1):
         is_made = pairs.get(merge.token) == (merge.left, merge.right)
-        if merge.left in known and merge.right in known:
-            if merge.token not in taken or (is_made and merge.token not in known):
-                found.append(merge)
-                known.add(merge.token)
-        elif is_made and merge.token not in known:
+        if merge.left in available and merge.right in available:
+            if merge.token not in residue_ids or (is_made and merge.token not in available):
+                ordered.append(merge)
+                available.add(merge.token)
+        elif is_made and merge.token not in available:
             raise Unsupported(
                 f"merge {step} uses a token that only a later merge makes",
                 "use --prune N to remove the tokens that the texts use least",
             )
-    return found
+    return ordered

@@ -49,55 +49,55 @@ class TooMuchValueError(Exception):
     """A value exceeds the limit of `measure`."""
 
 
-def measure(value: Any, most: float) -> tuple[int, int]:
+def measure(value: Any, limit: float) -> tuple[int, int]:
     """Return the number of characters and of elements in `value` and all values nested in it.
 
     A list that occurs several times in another list is counted each time.
 
     Args:
         value: any value that a template can hold.
-        most: the limit on the characters plus `VALUE` for each element.
+        limit: the limit on the characters plus `VALUE` for each element.
 
     Raises:
-        TooMuchValueError: the value exceeds `most`.
+        TooMuchValueError: the value exceeds `limit`.
     """
     characters = elements = 0
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
-        kind = type(each)
+    stack = [value]
+    while stack:
+        value = stack.pop()
+        kind = type(value)
         inner: Iterable[Any] = ()
         if kind is str:
-            characters += len(each)
+            characters += len(value)
         elif kind is list or kind is tuple:
-            elements += len(each) + 1
-            inner = each
+            elements += len(value) + 1
+            inner = value
         elif kind is dict:
-            elements += 2 * len(each) + 1
-            inner = chain(each, each.values())
-        elif each is None or isinstance(each, (int, float)):
-            characters += each.bit_length() >> 3 if isinstance(each, int) else 0
-        elif isinstance(each, (str, bytes)):
-            characters += len(each)
-        elif isinstance(each, range):
-            elements += len(each)
-        elif isinstance(each, Mapping):
-            elements += 2 * len(each) + 1
-            inner = chain(each, each.values())
-        elif isinstance(each, (list, tuple, Set, KeysView, ValuesView, ItemsView)):
-            elements += len(each) + 1
-            inner = each
-        elif isinstance(each, Namespace):
+            elements += 2 * len(value) + 1
+            inner = chain(value, value.values())
+        elif value is None or isinstance(value, (int, float)):
+            characters += value.bit_length() >> 3 if isinstance(value, int) else 0
+        elif isinstance(value, (str, bytes)):
+            characters += len(value)
+        elif isinstance(value, range):
+            elements += len(value)
+        elif isinstance(value, Mapping):
+            elements += 2 * len(value) + 1
+            inner = chain(value, value.values())
+        elif isinstance(value, (list, tuple, Set, KeysView, ValuesView, ItemsView)):
+            elements += len(value) + 1
+            inner = value
+        elif isinstance(value, Namespace):
             elements += 1
-            waiting.append(each._Namespace__attrs)
+            stack.append(value._Namespace__attrs)
         else:
             elements += 1
-        for one in inner:
-            if type(one) is str:
-                characters += len(one)
+        for item in inner:
+            if type(item) is str:
+                characters += len(item)
             else:
-                waiting.append(one)
-        if characters + elements * VALUE > most:
+                stack.append(item)
+        if characters + elements * VALUE > limit:
             raise TooMuchValueError
     return characters, elements
 
@@ -112,7 +112,7 @@ class Operands:
         elements: the elements of all operands together.
     """
 
-    def __init__(self, values: Sequence[Any], named: dict[str, Any], most: float) -> None:
+    def __init__(self, values: Sequence[Any], named: dict[str, Any], limit: float) -> None:
         self.values = values
         self.named = named
         self.characters = self.elements = 0
@@ -120,7 +120,7 @@ class Operands:
             if type(value) is str:
                 self.characters += len(value)
             elif value is not None:
-                characters, elements = measure(value, most)
+                characters, elements = measure(value, limit)
                 self.characters += characters
                 self.elements += elements
 
@@ -183,8 +183,8 @@ def _copy(times: int) -> Bound:
     return lambda o: _HEAD + times * o.characters + _WRITTEN * o.elements
 
 
-def _list(each: int) -> Bound:
-    return lambda o: _HEAD + each * (o.elements + len(o.values)) + o.characters
+def _list(item_size: int) -> Bound:
+    return lambda o: _HEAD + item_size * (o.elements + len(o.values)) + o.characters
 
 
 def _pieces(o: Operands) -> int:
@@ -192,9 +192,9 @@ def _pieces(o: Operands) -> int:
     text = o.values[0]
     mark = o.get(1, "sep")
     pieces: int = text.count(mark) + 1 if _length(mark) else len(text) // 2 + 1
-    most = o.get(2, "maxsplit", -1)
-    if isinstance(most, int) and most >= 0:
-        pieces = min(pieces, most + 1)
+    max_splits = o.get(2, "maxsplit", -1)
+    if isinstance(max_splits, int) and max_splits >= 0:
+        pieces = min(pieces, max_splits + 1)
     length: int = len(text)
     return _NEW * pieces + length
 
@@ -226,10 +226,10 @@ def _tabs(o: Operands) -> int:
 
 def _replaced(o: Operands) -> int:
     text, old, new = (_text(o.get(at, name, "")) for at, name in enumerate(("s", "old", "new")))
-    most = o.get(3, "count")
+    max_count = o.get(3, "count")
     count: int = text.count(old)
-    if isinstance(most, int) and most >= 0:
-        count = min(count, most)
+    if isinstance(max_count, int) and max_count >= 0:
+        count = min(count, max_count)
     # `Markup.replace` escapes its arguments: one character becomes up to five.
     times = 5 if any(isinstance(value, Markup) for value in o.values) else 1
     length: int = len(text) + count * len(new)
@@ -243,7 +243,10 @@ def _text(value: Any) -> Any:
 def _translated(o: Operands) -> int:
     table = o.get(1, "table")
     if isinstance(table, Mapping):
-        widest = max((len(each) for each in table.values() if isinstance(each, str)), default=1)
+        widest = max(
+            (len(replacement) for replacement in table.values() if isinstance(replacement, str)),
+            default=1,
+        )
         return _HEAD + o.first * max(1, widest)
     return _HEAD + o.first * 5
 
@@ -260,10 +263,10 @@ def _joined_filter(o: Operands) -> int:
 
 def _indented(o: Operands) -> int:
     width = o.get(1, "width", 4)
-    each = len(width) if isinstance(width, str) else abs(int(width))
+    indent_size = len(width) if isinstance(width, str) else abs(int(width))
     text = o.values[0]
     lines = 2 + (_line_count(text) // _NEW if isinstance(text, str) else 0)
-    return _HEAD + 5 * o.characters + lines * (each + 1)
+    return _HEAD + 5 * o.characters + lines * (indent_size + 1)
 
 
 def _wrapped(o: Operands) -> int:
@@ -341,7 +344,7 @@ _LONGEST_WIDTH = 12
 
 
 def _largest(digits: Sequence[str | None]) -> int:
-    return sum(int(each[:_LONGEST_WIDTH]) for each in digits if each and each.isdigit())
+    return sum(int(number[:_LONGEST_WIDTH]) for number in digits if number and number.isdigit())
 
 
 def _percent(o: Operands) -> int:
@@ -351,7 +354,7 @@ def _percent(o: Operands) -> int:
         text = text.decode("latin-1")
     if not isinstance(text, str):
         return _HEAD + o.written
-    widths = [each for pair in _conversions(text) for each in pair]
+    widths = [width for pair in _conversions(text) for width in pair]
     return len(text) + _largest(widths) + _fields(o, len(widths) // 2, widths.count("*"))
 
 
@@ -364,34 +367,34 @@ def _conversions(text: str) -> Iterator[tuple[str | None, ...]]:
             while depth and at < len(text):
                 depth += {"(": 1, ")": -1}.get(text[at], 0)
                 at += 1
-        found = _PERCENT.match(text, at)
-        assert found is not None  # the pattern also matches the empty string
-        yield found.groups()
-        at = text.find("%", found.end()) + 1
+        match = _PERCENT.match(text, at)
+        assert match is not None  # the pattern also matches the empty string
+        yield match.groups()
+        at = text.find("%", match.end()) + 1
 
 
-def _fields(o: Operands, fields: int, asked: int) -> int:
-    """Bound the values in `fields` fields, of which `asked` take their width from a value."""
-    rest = (*o.values[1:], *o.named.values())
-    characters, elements = measure(rest, float("inf"))
-    whole = _ESCAPED * characters + _WRITTEN * (elements + 12)
-    return fields * whole + asked * _largest_in(rest) if fields else _HEAD
+def _fields(o: Operands, fields: int, width_asked: int) -> int:
+    """Bound the values in `fields` fields, of which `width_asked` take their width from a value."""
+    arguments = (*o.values[1:], *o.named.values())
+    characters, elements = measure(arguments, float("inf"))
+    escaped_size = _ESCAPED * characters + _WRITTEN * (elements + 12)
+    return fields * escaped_size + width_asked * _largest_in(arguments) if fields else _HEAD
 
 
 def _largest_in(values: Any) -> int:
     """Return the largest number in `values`, including numbers that their strings spell."""
-    most, waiting = 0, [values]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, int):
-            most = max(most, abs(each))
-        elif isinstance(each, str):
-            most = max([most, *(int(d[:_LONGEST_WIDTH]) for d in _DIGITS.findall(each))])
-        elif isinstance(each, Mapping):
-            waiting += each.values()
-        elif isinstance(each, (list, tuple)):
-            waiting += each
-    return most
+    largest, stack = 0, [values]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, int):
+            largest = max(largest, abs(value))
+        elif isinstance(value, str):
+            largest = max([largest, *(int(d[:_LONGEST_WIDTH]) for d in _DIGITS.findall(value))])
+        elif isinstance(value, Mapping):
+            stack += value.values()
+        elif isinstance(value, (list, tuple)):
+            stack += value
+    return largest
 
 
 def _format(o: Operands) -> int:
@@ -402,7 +405,7 @@ def _format(o: Operands) -> int:
     except ValueError:
         return len(text)  # formatting fails, too
     specs = [spec or "" for _, _, spec, _ in parts]
-    widths = _largest([each for spec in specs for each in _DIGITS.findall(spec)])
+    widths = _largest([width for spec in specs for width in _DIGITS.findall(spec)])
     nested = sum(spec.count("{") for spec in specs)
     return len(text) + widths + _fields(o, len(parts) + nested, nested)
 
@@ -415,10 +418,12 @@ def _format_time(o: Operands) -> int:
 def _json(o: Operands) -> int:
     """Bound JSON text: each element can have its own line, indented by the nesting depth."""
     indent = o.get(2, "indent")
-    each = len(indent) if isinstance(indent, str) else o.number(2, "indent")
+    indent_size = len(indent) if isinstance(indent, str) else o.number(2, "indent")
     marks = o.get(3, "separators")
     length = sum(map(_length, marks)) if isinstance(marks, (list, tuple)) else 0
-    return o.written + (o.elements + 1) * (length + (each * _depth(o.values[0]) if each else 0))
+    return o.written + (o.elements + 1) * (
+        length + (indent_size * _depth(o.values[0]) if indent_size else 0)
+    )
 
 
 def _pretty(o: Operands) -> int:
@@ -427,14 +432,14 @@ def _pretty(o: Operands) -> int:
 
 def _depth(value: Any) -> int:
     """Return how deeply lists and dicts are nested in each other; 1 for a flat value."""
-    most, waiting = 1, [(value, 1)]
-    while waiting:
-        each, depth = waiting.pop()
-        most = max(most, depth)
-        inner = each.values() if isinstance(each, Mapping) else each
-        if isinstance(each, (list, tuple, Mapping)):
-            waiting += ((one, depth + 1) for one in inner)
-    return most
+    deepest, stack = 1, [(value, 1)]
+    while stack:
+        value, depth = stack.pop()
+        deepest = max(deepest, depth)
+        inner = value.values() if isinstance(value, Mapping) else value
+        if isinstance(value, (list, tuple, Mapping)):
+            stack += ((item, depth + 1) for item in inner)
+    return deepest
 
 
 _FREE = Cost(_nothing, times=0)

@@ -62,12 +62,12 @@ class Unanswered:
     place: str = ""
     roles: tuple[str, ...] = ()
 
-    def add(self, place: str, chat: Conversation) -> None:
+    def add(self, location: str, chat: Conversation) -> None:
         """Count a conversation; record the place and the roles of the first one."""
         self.count += 1
         if self.count == 1:
-            self.place = place
-            self.roles = tuple(dict.fromkeys(str(each.get("role")) for each in chat.messages))
+            self.place = location
+            self.roles = tuple(dict.fromkeys(str(message.get("role")) for message in chat.messages))
 
 
 def rendered(
@@ -130,19 +130,19 @@ def rendered(
 
 
 def _batches(
-    groups: Iterator[tuple[int, Sequence[bytes]]], place: str, render: Callable[..., bytes]
+    groups: Iterator[tuple[int, Sequence[bytes]]], location: str, render: Callable[..., bytes]
 ) -> Iterator[Batch]:
     """Yield batches of rendered texts.
 
     Each of `groups` is the number of its first line, from 1, and its lines. Empty lines are
     skipped.
     """
-    for first, some in groups:
-        number, size = first, 0
+    for is_first, some in groups:
+        number, size = is_first, 0
         texts: list[bytes] = []
-        for number, line in enumerate(some, first):
+        for number, line in enumerate(some, is_first):
             if line.strip(b" \t\r"):
-                text = render(line, f"{place} {number}", first=number == 1)
+                text = render(line, f"{location} {number}", first=number == 1)
                 texts.append(text)
                 size += len(text)
                 if size < _BATCH:
@@ -158,47 +158,47 @@ def _batches(
 
 def _text(
     line: bytes,
-    place: str,
+    location: str,
     *,
     chat: TokenizerChat,
     mask: bool,
     unanswered: Unanswered | None,
-    first: bool,
+    is_first: bool,
 ) -> bytes:
     try:
-        read = conversation(line, first=first)
+        read = conversation(line, is_first=is_first)
         text, spans = chat.render(read, mask=mask)
         data = text.encode()
     except TokctlError as error:
-        raise error.reworded(f"{place}: {error.message}") from None
+        raise error.reworded(f"{location}: {error.message}") from None
     except UnicodeEncodeError as error:
         raise BadInput(
-            f"{place}: {error.object[error.start]!r} is a lone surrogate, half of a character",
+            f"{location}: {error.object[error.start]!r} is a lone surrogate, half of a character",
             "write both surrogates (\\ud83d\\ude00), or leave this one out",
             "bad-record",
         ) from None
     if spans is None:
         return data
     if not spans and unanswered is not None:
-        unanswered.add(place, read)
+        unanswered.add(location, read)
     masked = ChatText(data)
     masked.spans = spans
     return masked
 
 
-def conversation(line: bytes, *, first: bool = False) -> Conversation:
+def conversation(line: bytes, *, is_first: bool = False) -> Conversation:
     """Return the conversation that a line of JSON holds.
 
     Args:
         line: one line, in UTF-8.
-        first: whether the line is the first one, which may begin with a byte order mark.
+        is_first: whether the line is the first one, which may begin with a byte order mark.
 
     Raises:
         TokctlError: the line is not JSON, or not a conversation.
     """
     try:
         text = line.decode()
-        value: Any = json.loads(text.removeprefix(_BOM) if first else text)
+        value: Any = json.loads(text.removeprefix(_BOM) if is_first else text)
     except UnicodeDecodeError as error:
         raise BadInput(
             f"byte {error.start} is not UTF-8", "convert the file to UTF-8", "not-utf8"
@@ -221,7 +221,7 @@ def conversation(line: bytes, *, first: bool = False) -> Conversation:
     parsed = {name: _parsed(value.get(name)) for name in COLUMNS}
     name = MESSAGES if parsed[MESSAGES] is not None else SHAREGPT
     if isinstance(messages := parsed[name], list):
-        messages = [_message(each, number) for number, each in enumerate(messages, 1)]
+        messages = [_message(message, number) for number, message in enumerate(messages, 1)]
         if name == SHAREGPT and (system := value.get("system")):
             messages = [{"role": "system", "content": system}, *messages]
     return Conversation(
@@ -249,18 +249,18 @@ def _message(message: Any, number: int) -> Any:
     """Return a message with `role` and `content`, converted from ShareGPT's `from` and `value`."""
     if not isinstance(message, dict) or message.get("role") is not None:
         return message
-    if not isinstance(said := message.get("from"), str) or "value" not in message:
+    if not isinstance(sender := message.get("from"), str) or "value" not in message:
         raise BadInput(
             f"message {number} has no role; it has: {', '.join(list(message)[:20]) or 'nothing'}",
             'a message is {"role": "user", "content": "…"}, or {"from": "human", "value": "…"}',
             "bad-record",
         )
-    if said not in _SHAREGPT_ROLES:
+    if sender not in _SHAREGPT_ROLES:
         raise BadInput(
-            f"message {number} is from {said!r}",
+            f"message {number} is from {sender!r}",
             f"of from and value, {', '.join(_SHAREGPT_ROLES)} are known; write it with role and "
             "content",
             "bad-record",
         )
-    own = {name: value for name, value in message.items() if name not in ("from", "value")}
-    return {**own, "role": _SHAREGPT_ROLES[said], "content": message["value"]}
+    fields = {name: value for name, value in message.items() if name not in ("from", "value")}
+    return {**fields, "role": _SHAREGPT_ROLES[sender], "content": message["value"]}

@@ -70,15 +70,17 @@ def assistant_spans(
         TokctlError: the spans can't be found; the error names the message and the reason.
     """
     rendered = _Rendered(template, values, text)
-    turns = [at for at, each in enumerate(values["messages"]) if each.get("role") == "assistant"]
+    turns = [
+        at for at, message in enumerate(values["messages"]) if message.get("role") == "assistant"
+    ]
     if len(turns) > MOST_TURNS:
         raise rendered.undecided(f"{len(turns):,} turns of the assistant are too many", None)
     spans: list[tuple[int, int]] = []
     for at in turns:
         begin = rendered.begin(at)
         end = rendered.end(at, begin)
-        if found := _AFTER_END.search(text, begin, end):
-            end = found.start(1)
+        if match := _AFTER_END.search(text, begin, end):
+            end = match.start(1)
         if end > begin:
             if spans and begin < spans[-1][1]:
                 raise rendered.undecided("its turns overlap", at)
@@ -98,32 +100,38 @@ class _Rendered:
     def begin(self, at: int) -> int:
         """Return the position in the text where the message at index `at` begins."""
         if at == 0:
-            return self._begin_of_first()
+            return self._begin_of_first_turn()
         prompted = self._render(self._messages[:at], at, prompt=True)
-        place = self._reached(at, at, [prompted, _THINKING.sub("", prompted)], prompt=True)
-        if place is None:
+        position = self._reached_position(
+            at, at, [prompted, _THINKING.sub("", prompted)], prompt=True
+        )
+        if position is None:
             raise self.undecided("the text does not begin with the generation prompt before it", at)
         asker, prompts = self._messages[at - 1].get("role"), self._prompts
         if asker != "user" and not prompted.endswith(prompts):
             # After a tool's message, a template can leave out the generation prompt when asked for
             # it, and still write it before the answer.
-            if self._text.startswith(prompts[0], place):
-                return place + len(prompts[0])
+            if self._text.startswith(prompts[0], position):
+                return position + len(prompts[0])
             if asker == "assistant":
                 raise self.undecided("nothing asks for it, and a turn comes before it", at)
-        return place
+        return position
 
-    def _begin_of_first(self) -> int:
+    def _begin_of_first_turn(self) -> int:
         """Return where the assistant's message begins if it is the first in the conversation.
 
         It begins after the last generation prompt before the content of the message.
         """
-        other = self._render([{"role": "assistant", "content": self._more}, *self._messages[1:]], 0)
-        content = other.find(self._more)
+        variant = self._render(
+            [{"role": "assistant", "content": self._more}, *self._messages[1:]], 0
+        )
+        content = variant.find(self._more)
         for prompt in self._prompts:
-            found = other.rfind(prompt, 0, max(content, 0)) if prompt else -1
-            if found >= 0 and found + len(prompt) <= _common(self._text, other):
-                return found + len(prompt)
+            prompt_start = variant.rfind(prompt, 0, max(content, 0)) if prompt else -1
+            if prompt_start >= 0 and prompt_start + len(prompt) <= _common_prefix_length(
+                self._text, variant
+            ):
+                return prompt_start + len(prompt)
         raise self.undecided("there is no message before it", 0)
 
     def end(self, at: int, begin: int) -> int:
@@ -131,20 +139,20 @@ class _Rendered:
         until = self._messages[: at + 1]
         is_last = len(until) == len(self._messages)
         is_text = is_last and not self._values["add_generation_prompt"]
-        alone = self._text if is_text else self._render(until, at)
-        if is_last and self._goes_on(alone, at):
+        shortened = self._text if is_text else self._render(until, at)
+        if is_last and self._continues_after(shortened, at):
             raise self.undecided("behind it stands what begins another turn", at)
-        place = self._reached(at, at + 1, [alone])
-        if place is None:
+        position = self._reached_position(at, at + 1, [shortened])
+        if position is None:
             prompted, prompt = self._render(until, at, prompt=True), self._prompts[0]
             if prompt and prompted.endswith(prompt):
-                ended = prompted.removesuffix(prompt)
-                place = self._reached(at, at + 1, [ended], prompt=True)
-        if place is None or place < begin:
+                rendered_end = prompted.removesuffix(prompt)
+                position = self._reached_position(at, at + 1, [rendered_end], prompt=True)
+        if position is None or position < begin:
             raise self.undecided("its end is written differently from that of a last turn", at)
-        return place
+        return position
 
-    def _reached(
+    def _reached_position(
         self, at: int, count: int, parts: list[str], *, prompt: bool = False
     ) -> int | None:
         """Return where the first `count` messages end in the text; None if no position fits.
@@ -158,21 +166,27 @@ class _Rendered:
         for part in parts:
             if self._text.startswith(part):
                 return len(part)
-        before, after = self._messages[: count - 1], self._messages[count:]
+        earlier, later = self._messages[: count - 1], self._messages[count:]
         mark = re.compile(rf"\s*{self._more}")
         for longer in _lengthened(self._messages[count - 1], self._more):
-            whole = self._render([*before, longer, *after], at)
-            alone = self._render([*before, longer], at, prompt=prompt)
-            place, same = _common(self._text, whole), _common(parts[0], alone)
-            here, there = mark.match(whole, place), mark.match(alone, same)
-            if here is None or there is None or here[0] != there[0]:
+            lengthened = self._render([*earlier, longer, *later], at)
+            lengthened_alone = self._render([*earlier, longer], at, prompt=prompt)
+            common_end, common_end_alone = (
+                _common_prefix_length(self._text, lengthened),
+                _common_prefix_length(parts[0], lengthened_alone),
+            )
+            match, match_alone = (
+                mark.match(lengthened, common_end),
+                mark.match(lengthened_alone, common_end_alone),
+            )
+            if match is None or match_alone is None or match[0] != match_alone[0]:
                 continue  # the template does not write the character, or writes it differently
             for part in parts:
-                if self._text.startswith(part[same:], place):
-                    return place + len(part) - same
+                if self._text.startswith(part[common_end_alone:], common_end):
+                    return common_end + len(part) - common_end_alone
         return None
 
-    def _goes_on(self, text: str, at: int) -> bool:
+    def _continues_after(self, text: str, at: int) -> bool:
         """Return whether the template begins another turn after the last one, at index `at`.
 
         `text` is the conversation up to that turn. Its end is the beginning of another turn if the
@@ -180,19 +194,19 @@ class _Rendered:
         that text. An end that the prompt replaces, such as an end-of-sequence token, is not.
         """
         messages = self._messages
-        users = [each for each in messages if each.get("role") == "user"]
+        users = [message for message in messages if message.get("role") == "user"]
         if at == 0 or not users:
             return False
         try:
             continued = self._render([*messages, users[-1]], at)
         except TokctlError:
             return False
-        own = text[_token_at(text, _common(text, continued)) :]
-        if not own:
+        continuation = text[_token_at(text, _common_prefix_length(text, continued)) :]
+        if not continuation:
             return False
-        before = self._render(messages[:at], at)
+        rendered_before = self._render(messages[:at], at)
         prompted = self._render(messages[:at], at, prompt=True)
-        return before.endswith(own) and prompted.startswith(before)
+        return rendered_before.endswith(continuation) and prompted.startswith(rendered_before)
 
     @cached_property
     def _prompts(self) -> tuple[str, str]:
@@ -203,9 +217,9 @@ class _Rendered:
         roles = [message.get("role") for message in self._messages]
         pairs = pairwise(roles)
         count = next((at for at, pair in enumerate(pairs, 1) if pair == ("user", "assistant")), 1)
-        before = self._render(self._messages[:count], count)
+        rendered_before = self._render(self._messages[:count], count)
         prompted = self._render(self._messages[:count], count, prompt=True)
-        prompt = prompted[_token_at(prompted, _common(before, prompted)) :]
+        prompt = prompted[_token_at(prompted, _common_prefix_length(rendered_before, prompted)) :]
         return prompt, _THINKING.sub("", prompt)
 
     @cached_property
@@ -225,34 +239,34 @@ class _Rendered:
             part = "it" if len(messages) == len(self._messages) else "the conversation up to it"
             raise self.undecided(f"{part} can't be rendered alone ({error.message})", at) from None
 
-    def undecided(self, why: str, at: int | None) -> TokctlError:
+    def undecided(self, reason: str, at: int | None) -> TokctlError:
         """Return the error for a turn that can't be found.
 
         Args:
-            why: the reason.
+            reason: the reason.
             at: the index of the message; None: the whole conversation.
         """
-        place = "" if at is None else f", message {at + 1}"
+        location = "" if at is None else f", message {at + 1}"
         name = self._template.name
         return Unsupported(
-            f"{name} does not show which tokens are the assistant's{place}: {why}", _HINT
+            f"{name} does not show which tokens are the assistant's{location}: {reason}", _HINT
         )
 
 
-def _lengthened(message: dict[str, Any], more: str) -> Iterator[dict[str, Any]]:
-    """Yield copies of a message with `more` appended to its text, or to its last call's name."""
+def _lengthened(message: dict[str, Any], addition: str) -> Iterator[dict[str, Any]]:
+    """Yield copies of a message with `addition` added to its text, or to its last call's name."""
     content, calls = message.get("content", ""), message.get("tool_calls")
     if isinstance(content, str):
-        yield {**message, "content": content.rstrip() + more}
+        yield {**message, "content": content.rstrip() + addition}
     if isinstance(content, list):
         texts = [at for at, part in enumerate(content) if _has_text(part, "text")]
         for at in texts[-1:]:
-            part = {**content[at], "text": content[at]["text"].rstrip() + more}
+            part = {**content[at], "text": content[at]["text"].rstrip() + addition}
             yield {**message, "content": [*content[:at], part, *content[at + 1 :]]}
     if isinstance(calls, list) and calls and isinstance(calls[-1], dict):
-        called: dict[str, Any] = calls[-1].get("function") or {}
-        if _has_text(called, "name"):
-            call = {**calls[-1], "function": {**called, "name": called["name"] + more}}
+        function: dict[str, Any] = calls[-1].get("function") or {}
+        if _has_text(function, "name"):
+            call = {**calls[-1], "function": {**function, "name": function["name"] + addition}}
             yield {**message, "tool_calls": [*calls[:-1], call]}
 
 
@@ -260,19 +274,19 @@ def _has_text(value: Any, name: str) -> bool:
     return isinstance(value, dict) and isinstance(value.get(name), str)
 
 
-def _token_at(text: str, place: int) -> int:
-    """Return `place`, or the start of the special token that `place` lies in."""
-    start = max(text.rfind("<", 0, place), text.rfind("[", 0, place), 0)
+def _token_at(text: str, position: int) -> int:
+    """Return `position`, or the start of the special token that `position` lies in."""
+    start = max(text.rfind("<", 0, position), text.rfind("[", 0, position), 0)
     token = _TOKEN.match(text, start)
-    return start if token is not None and token.end() > place else place
+    return start if token is not None and token.end() > position else position
 
 
-def _common(first: str, second: str) -> int:
+def _common_prefix_length(text: str, second: str) -> int:
     """Return the length of the common prefix, in characters."""
-    low, high = 0, min(len(first), len(second))
+    low, high = 0, min(len(text), len(second))
     while low < high:
         middle = (low + high + 1) // 2
-        if first.startswith(second[low:middle], low):
+        if text.startswith(second[low:middle], low):
             low = middle
         else:
             high = middle - 1

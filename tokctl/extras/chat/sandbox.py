@@ -209,18 +209,18 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if self.steps > self._most_steps:
             raise TooMuchError(f"it does not end within {self._most_steps:,} steps")
 
-    def passed(self, parts: int, kept: int) -> bool:
+    def passed(self, parts: int, kept_size: int) -> bool:
         """Count a pass through the body of a loop, macro or block, and return True.
 
         Args:
             parts: the number of nodes in the body.
-            kept: the characters of the values that the body writes out.
+            kept_size: the characters of the values that the body writes out.
 
         Raises:
             TooMuchError: a limit is exceeded.
         """
         self.steps += 1 + parts // _PARTS
-        self.made += kept
+        self.made += kept_size
         if self.steps > self._most_steps or self.made > self._most_made:
             self.step()
             self.ask(0)
@@ -255,12 +255,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def _operands(self, values: Sequence[Any], named: dict[str, Any] = _NONE) -> Operands:
         try:
-            found = Operands(values, named, self._most_work)
+            operands = Operands(values, named, self._most_work)
         except TooMuchValueError:
             self.read(self._most_work + 1)
             raise
-        self.read(found.characters + found.elements * VALUE)
-        return found
+        self.read(operands.characters + operands.elements * VALUE)
+        return operands
 
     def _asked(self, cost: Cost, values: Sequence[Any], named: dict[str, Any]) -> None:
         """Count the time of an operation, and check the size of its result, before it runs."""
@@ -294,16 +294,16 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def _limited(self, function: Callable[..., Any], cost: Cost) -> Callable[..., Any]:
         """Return a filter or a test that counts `cost` with each call."""
-        first = 1 if hasattr(function, "jinja_pass_arg") else 0
+        first_argument = 1 if hasattr(function, "jinja_pass_arg") else 0
 
         @wraps(function)
         def limited(*args: Any, **named: Any) -> Any:
             self.step(_CALL * _PARTS)
             if cost.whole:
                 args = _whole(args)
-            self._asked(cost, args[first:], named)
-            found = function(*args, **named)
-            return self._kept(found) if cost.times or is_lazy(found) else found
+            self._asked(cost, args[first_argument:], named)
+            result = function(*args, **named)
+            return self._kept(result) if cost.times or is_lazy(result) else result
 
         return limited
 
@@ -346,10 +346,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def joined(self, *parts: Any) -> str:
         """Return the parts joined as text (the operator `~`), and count the text."""
-        others = [part for part in parts if not isinstance(part, str)]
+        not_texts = [part for part in parts if not isinstance(part, str)]
         length = sum(len(part) for part in parts if isinstance(part, str))
         self.read(length)
-        self.ask(length + (WRITTEN.made(self._operands(others)) if others else 0))
+        self.ask(length + (WRITTEN.made(self._operands(not_texts)) if not_texts else 0))
         text = "".join(map(str, parts))
         self._make(shallow(text))
         return text
@@ -376,8 +376,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if cost.whole:
             args = _whole(args)
         self._asked(cost, args if owner is None else (owner, *args), named)
-        found = super().call(context, function, *args, **named)
-        return self._kept(found) if cost.times or is_lazy(found) else found
+        result = super().call(context, function, *args, **named)
+        return self._kept(result) if cost.times or is_lazy(result) else result
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """Compute a binary operation whose result can be large.
@@ -418,16 +418,16 @@ def _whole(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _count_passes(body: Any) -> None:
     """Change the body of a loop, macro or block so that each pass calls `Sandbox.passed`."""
-    parts = kept = 0
+    parts = kept_size = 0
     for node in body.find_all(nodes.Node):
         parts += 1
         if isinstance(node, _WRITTEN_OUT):
-            kept += 16 * (2 + sum(1 for _ in node.iter_child_nodes()))
+            kept_size += 16 * (2 + sum(1 for _ in node.iter_child_nodes()))
         elif isinstance(node, nodes.TemplateData):
-            kept += len(node.data)
+            kept_size += len(node.data)
         elif isinstance(node, nodes.Const) and isinstance(node.value, str):
-            kept += len(node.value)
-    numbers = [nodes.Const(parts), nodes.Const(kept)]
+            kept_size += len(node.value)
+    numbers = [nodes.Const(parts), nodes.Const(kept_size)]
     count = _called("passed", numbers, body.lineno)
     if isinstance(body, nodes.For) and body.test is not None:
         # A pass that the loop's condition skips takes time as well.
@@ -446,17 +446,17 @@ class _Operations(jinja2.visitor.NodeTransformer):
 
     def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802
         self.generic_visit(node)
-        for each in node.ops:
-            if isinstance(each.expr, nodes.Const):
+        for operand in node.ops:
+            if isinstance(operand.expr, nodes.Const):
                 continue  # a constant is no longer than the template, which has a limit
-            each.expr = _called("weighed", [each.expr], node.lineno)
+            operand.expr = _called("weighed", [operand.expr], node.lineno)
         return node
 
     def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:  # noqa: N802
         self.generic_visit(node)
         if isinstance(node.arg, nodes.Slice):
-            ends = (node.arg.start, node.arg.stop, node.arg.step)
-            values = [nodes.Const(None) if end is None else end for end in ends]
+            bounds = (node.arg.start, node.arg.stop, node.arg.step)
+            values = [nodes.Const(None) if end is None else end for end in bounds]
             return _called("sliced", [node.node, *values], node.lineno)  # type: ignore[no-any-return]
         return node
 
@@ -615,9 +615,9 @@ class JinjaTemplate:
             ) from None
         except Exception as error:
             # A template is a program, and can raise any exception.
-            what = "" if isinstance(error, TemplateError) else f"{type(error).__name__}: "
+            error_name = "" if isinstance(error, TemplateError) else f"{type(error).__name__}: "
             raise BadInput(
-                f"{self._place(error)} fails: {what}{_first_line(error)}",
+                f"{self._place(error)} fails: {error_name}{_first_line(error)}",
                 "check the messages against the template, or give another with --chat-template "
                 "FILE",
             ) from None

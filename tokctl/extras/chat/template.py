@@ -17,7 +17,7 @@ from tokctl.core.errors import BadInput, BadModel, BadOption
 from tokctl.core.files import note_read
 from tokctl.core.values import brief
 from tokctl.formats.huggingface.folder import TEMPLATE, TEMPLATES, roles_of
-from tokctl.formats.registry import CONFIG
+from tokctl.formats.registry import TOKENIZER_CONFIG
 
 if TYPE_CHECKING:
     from tokctl.extras.chat.sandbox import JinjaTemplate, Rendering
@@ -28,7 +28,7 @@ _REASONING = ("reasoning_content", "thinking", "reasoning")
 #: The deepest nesting of messages, tools, documents and options.
 _DEEPEST = 100
 #: Template variables that a conversation sets itself, so that options can't.
-_OWN = ("messages", "tools", "documents", "add_generation_prompt")
+_RESERVED_NAMES = ("messages", "tools", "documents", "add_generation_prompt")
 
 
 @dataclass
@@ -116,26 +116,26 @@ class TokenizerChat:
         """
         self.tokenizer = tokenizer
         self.generation_prompt = generation_prompt
-        self.options = _plain(dict(options or {}), "the options")
-        for own in _OWN:
-            if own in self.options:
+        self.options = _plain_value(dict(options or {}), "the options")
+        for reserved in _RESERVED_NAMES:
+            if reserved in self.options:
                 raise BadOption(
-                    f"{own!r} can't be an option of a template", "leave it out", "bad-value"
+                    f"{reserved!r} can't be an option of a template", "leave it out", "bad-value"
                 )
         texts = _files(tokenizer, path)
         self._roles = _roles(tokenizer, texts)
-        self._templates = known = _templates(texts)
+        self._templates = templates = _templates(texts)
         if template is not None:
             # An identifier alone would render no message, so an unknown one is a misspelt name.
-            if template.isidentifier() and template not in known:
-                named = ", ".join(sorted(filter(None, known)))
+            if template.isidentifier() and template not in templates:
+                named = ", ".join(sorted(filter(None, templates)))
                 raise BadOption(
                     f"there is no chat template {template!r}; this model has "
                     f"{named or 'none with a name'}",
                     "--chat-template takes a file, or the name of one of the model's templates",
                     "unknown-name",
                 )
-            self._templates = {"": known.get(template, template)}
+            self._templates = {"": templates.get(template, template)}
         self._name = name
         if not self._templates:
             raise BadOption(
@@ -176,17 +176,17 @@ class TokenizerChat:
         Raises:
             TokctlError: `chat` is not a valid conversation.
         """
-        for what, value in (("tools", chat.tools), ("documents", chat.documents)):
+        for kind, value in (("tools", chat.tools), ("documents", chat.documents)):
             if value is not None and not _is_list_of_objects(value):
                 raise BadInput(
-                    f"invalid value {brief(value)} for the {what}",
+                    f"invalid value {brief(value)} for the {kind}",
                     "give a list of objects",
                     "bad-record",
                 )
         if not _is_list_of_objects(chat.messages) or not chat.messages:
-            what = "are none" if chat.messages == [] else f"can't be {brief(chat.messages)}"
+            kind = "are none" if chat.messages == [] else f"can't be {brief(chat.messages)}"
             raise BadInput(
-                f"the messages {what}",
+                f"the messages {kind}",
                 'give a list of objects: [{"role": "user", "content": "…"}]',
                 "bad-record",
             )
@@ -196,10 +196,10 @@ class TokenizerChat:
                 "give an object",
                 "bad-record",
             )
-        values = {**self._roles, **self.options, **_plain(dict(chat.options), "the options")}
+        values = {**self._roles, **self.options, **_plain_value(dict(chat.options), "the options")}
         values["messages"] = [_message(message) for message in chat.messages]
-        values["tools"] = _plain(chat.tools, "the tools")
-        values["documents"] = _plain(chat.documents, "the documents")
+        values["tools"] = _plain_value(chat.tools, "the tools")
+        values["documents"] = _plain_value(chat.documents, "the documents")
         values["add_generation_prompt"] = self.generation_prompt
         return values
 
@@ -211,14 +211,14 @@ class TokenizerChat:
                 part is the assistant's.
         """
         template, values = self.template_for(chat.tools), self.values(chat)
-        done: Rendering = template.render(values)
+        rendering: Rendering = template.render(values)
         if not mask:
-            return RenderedChat(done.text)
+            return RenderedChat(rendering.text)
         if template.marks_generation:
-            return RenderedChat(done.text, done.spans)
+            return RenderedChat(rendering.text, rendering.spans)
         from tokctl.extras.chat.mask import assistant_spans
 
-        return RenderedChat(done.text, assistant_spans(template, values, done.text))
+        return RenderedChat(rendering.text, assistant_spans(template, values, rendering.text))
 
     def encode(self, chat: Conversation, *, mask: bool = False) -> ChatEncoding:
         """Return the ids of a conversation; with `mask`, also the mask of the assistant's tokens.
@@ -242,11 +242,11 @@ def token_mask(offsets: Iterable[tuple[int, int]], spans: Sequence[tuple[int, in
         offsets: start and end of each token in characters, in ascending order.
         spans: start and end of each span in characters, in ascending order.
     """
-    mask, place = [], 0
+    mask, position = [], 0
     for start, end in offsets:
-        while place < len(spans) and start >= spans[place][1]:
-            place += 1
-        mask.append(int(place < len(spans) and end > spans[place][0]))
+        while position < len(spans) and start >= spans[position][1]:
+            position += 1
+        mask.append(int(position < len(spans) and end > spans[position][0]))
     return mask
 
 
@@ -296,28 +296,32 @@ def _is_list_of_objects(value: object) -> bool:
     return (
         isinstance(value, Sequence)
         and not isinstance(value, (str, bytes))
-        and all(isinstance(each, Mapping) or hasattr(each, "model_dump") for each in value)
+        and all(isinstance(item, Mapping) or hasattr(item, "model_dump") for item in value)
     )
 
 
 def _message(message: Any) -> dict[str, Any]:
-    plain = _plain(message, "a message")
-    found = {name: value for name, value in plain.items() if value is not None}
-    said = next((found[name] for name in _REASONING if name in found), None)
-    return found if said is None else {"thinking": said, **found, "reasoning_content": said}
+    values = _plain_value(message, "a message")
+    fields = {name: value for name, value in values.items() if value is not None}
+    reasoning = next((fields[name] for name in _REASONING if name in fields), None)
+    return (
+        fields
+        if reasoning is None
+        else {"thinking": reasoning, **fields, "reasoning_content": reasoning}
+    )
 
 
-def _plain(value: Any, what: str, depth: int = 0) -> Any:
+def _plain_value(value: Any, owner: str, depth: int = 0) -> Any:
     """Return a copy of `value` that consists of JSON's types only.
 
-    A template can call the methods of every object that it gets, so it gets no other types. `what`
+    A template can call the methods of every object that it gets, so it gets no other types. `owner`
     names the value in errors.
     """
     if value is None or type(value) in (str, int, float, bool):
         return value
     if depth > _DEEPEST:
         raise BadInput(
-            f"{what} can't be nested so deeply",
+            f"{owner} can't be nested so deeply",
             "check that no list or object contains itself",
             "too-large",
         )
@@ -326,15 +330,15 @@ def _plain(value: Any, what: str, depth: int = 0) -> Any:
             return kind(value)
     if isinstance(value, Mapping):
         return {
-            _plain(name, what, depth + 1): _plain(each, what, depth + 1)
-            for name, each in value.items()
+            _plain_value(name, owner, depth + 1): _plain_value(item, owner, depth + 1)
+            for name, item in value.items()
         }
     if isinstance(value, (list, tuple)):
-        return [_plain(each, what, depth + 1) for each in value]
+        return [_plain_value(item, owner, depth + 1) for item in value]
     if callable(dump := getattr(value, "model_dump", None)):
-        return _plain(dump(), what, depth + 1)
+        return _plain_value(dump(), owner, depth + 1)
     raise BadInput(
-        f"{what} can't hold {brief(value)}",
+        f"{owner} can't hold {brief(value)}",
         "use only texts, numbers, lists, objects, true, false and null",
         "bad-record",
     )
@@ -346,15 +350,15 @@ def _plain(value: Any, what: str, depth: int = 0) -> Any:
 def _files(tokenizer: Tokenizer, path: str | Path | None) -> dict[str, str]:
     """Return the extra files of a model by name; without a template, those next to its file."""
     texts = tokenizer.model.companions
-    beside = None if path is None or str(path).startswith("hf:") else Path(path)
-    if _templates(texts) or beside is None or not beside.is_file():
+    folder = None if path is None or str(path).startswith("hf:") else Path(path)
+    if _templates(texts) or folder is None or not folder.is_file():
         return texts
-    found = dict(texts)
-    for name in (CONFIG, TEMPLATE):
-        file = beside.parent / name
+    files = dict(texts)
+    for name in (TOKENIZER_CONFIG, TEMPLATE):
+        file = folder.parent / name
         note_read(file)
         try:
-            found[name] = file.read_text(encoding="utf-8")
+            files[name] = file.read_text(encoding="utf-8")
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:
@@ -363,19 +367,19 @@ def _files(tokenizer: Tokenizer, path: str | Path | None) -> dict[str, str]:
                 "give a template with --chat-template FILE",
                 "unreadable",
             ) from None
-    return found
+    return files
 
 
 def _config(texts: Mapping[str, str]) -> dict[str, Any]:
     try:
-        found = json.loads(texts.get(CONFIG, "{}"))
+        config = json.loads(texts.get(TOKENIZER_CONFIG, "{}"))
     except (ValueError, RecursionError) as error:
         raise BadModel(
-            f"{CONFIG} is not valid JSON: {error}",
+            f"{TOKENIZER_CONFIG} is not valid JSON: {error}",
             "give a template with --chat-template FILE",
             "damaged-model",
         ) from None
-    return found if isinstance(found, dict) else {}
+    return config if isinstance(config, dict) else {}
 
 
 def _templates(texts: Mapping[str, str]) -> dict[str, str]:
@@ -384,24 +388,24 @@ def _templates(texts: Mapping[str, str]) -> dict[str, str]:
     `default` is used unless another name is given. Template files take precedence over
     `tokenizer_config.json`, as in transformers.
     """
-    found = {"default": texts[TEMPLATE]} if TEMPLATE in texts else {}
+    templates = {"default": texts[TEMPLATE]} if TEMPLATE in texts else {}
     for name, text in texts.items():
         if name.startswith(f"{TEMPLATES}/"):
-            found[name.removeprefix(f"{TEMPLATES}/").removesuffix(".jinja")] = text
-    if found:
-        return found
-    said = _config(texts).get("chat_template")
-    if isinstance(said, str):
-        return {"default": said}
-    entries = said if isinstance(said, list) else []
-    if isinstance(said, dict):
-        entries = [{"name": name, "template": text} for name, text in said.items()]
+            templates[name.removeprefix(f"{TEMPLATES}/").removesuffix(".jinja")] = text
+    if templates:
+        return templates
+    configured = _config(texts).get("chat_template")
+    if isinstance(configured, str):
+        return {"default": configured}
+    entries = configured if isinstance(configured, list) else []
+    if isinstance(configured, dict):
+        entries = [{"name": name, "template": text} for name, text in configured.items()]
     return {
-        each["name"]: each["template"]
-        for each in entries
-        if isinstance(each, dict)
-        and isinstance(each.get("name"), str)
-        and isinstance(each.get("template"), str)
+        entry["name"]: entry["template"]
+        for entry in entries
+        if isinstance(entry, dict)
+        and isinstance(entry.get("name"), str)
+        and isinstance(entry.get("template"), str)
     }
 
 
@@ -411,11 +415,11 @@ _NAMES = {f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "cls",
 
 def _roles(tokenizer: Tokenizer, texts: Mapping[str, str]) -> dict[str, str]:
     """Return the special tokens by role, like `special_tokens_map` of transformers."""
-    found = roles_of(tokenizer.model)
-    if CONFIG in texts and CONFIG not in tokenizer.model.companions:
+    roles = roles_of(tokenizer.model)
+    if TOKENIZER_CONFIG in texts and TOKENIZER_CONFIG not in tokenizer.model.companions:
         # The roles in the file next to the model replace those guessed from the tokens' spellings.
         for name, value in _config(texts).items():
-            said = value.get("content") if isinstance(value, dict) else value
-            if isinstance(said, str) and said in tokenizer.vocabulary:
-                found[name] = said
-    return {name: text for name, text in found.items() if text and name in _NAMES}
+            content = value.get("content") if isinstance(value, dict) else value
+            if isinstance(content, str) and content in tokenizer.vocabulary:
+                roles[name] = content
+    return {name: text for name, text in roles.items() if text and name in _NAMES}

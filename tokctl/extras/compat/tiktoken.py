@@ -85,7 +85,9 @@ class Encoding:
         inner = _inner_ids(mergeable_ranks, special_tokens)
         try:
             facts = rank_files.TiktokenEncoding(name, pre_tokenizers_of(pat_str), inner)
-            model = rank_files.fill(_native.RankFile.of(list(mergeable_ranks.items())), facts)
+            model = rank_files.build_model(
+                _native.RankFile.of(list(mergeable_ranks.items())), facts
+            )
         except UnsupportedByFormat as reason:
             raise Unsupported(
                 f"tokctl can't split a text as the pattern of {name!r} does: {reason}",
@@ -128,8 +130,8 @@ class Encoding:
     def __reduce__(self) -> tuple[Any, ...]:
         if self is _MADE.get(self.name):
             return get_encoding, (self.name,)
-        given = self.name, self._pat_str, self._mergeable_ranks, self._special_tokens
-        return _restored, given
+        arguments = self.name, self._pat_str, self._mergeable_ranks, self._special_tokens
+        return _restored, arguments
 
     # -- text to ids --------------------------------------------------------------------------
 
@@ -185,8 +187,8 @@ class Encoding:
         At most as many threads run as there are processors.
         """
         texts = list(text)
-        for one in texts:
-            _check_text(one)
+        for item in texts:
+            _check_text(item)
         return self._tokenizer.encoder.batch(texts, _threads(num_threads), None, _repaired)
 
     def encode_batch(
@@ -230,11 +232,11 @@ class Encoding:
         ids, words = self._with_outer(columns[0]), columns[3]
         if not ids or (allowed and ids[-1] in self._special_token_values):
             return ids, b""
-        last = words.count(words[-1])
-        if self._is_space(ids[-last]):
-            while last < len(ids) and self._is_space(ids[-last - 1]):
-                last += 1
-        return ids[:-last], self.decode_bytes(ids[-last:])
+        repeats = words.count(words[-1])
+        if self._is_space(ids[-repeats]):
+            while repeats < len(ids) and self._is_space(ids[-repeats - 1]):
+                repeats += 1
+        return ids[:-repeats], self.decode_bytes(ids[-repeats:])
 
     def _is_space(self, token: int) -> bool:
         data = self._bytes_of.get(token)
@@ -246,10 +248,12 @@ class Encoding:
         They are tokens that begin with the bytes, and tokens that begin with an end of the bytes.
         """
         ranks = self._mergeable_ranks
-        found: set[tuple[int, ...]] = {(ranks[token],) for token in self._starting_with(unstable)}
-        for place in range(1, len(unstable)):
-            for token in self._starting_with(unstable[place:]):
-                possible = unstable[:place] + token
+        completions: set[tuple[int, ...]] = {
+            (ranks[token],) for token in self._starting_with(unstable)
+        }
+        for split in range(1, len(unstable)):
+            for token in self._starting_with(unstable[split:]):
+                possible = unstable[:split] + token
                 try:
                     ids = self.encode_ordinary(possible.decode())
                 except UnicodeDecodeError:
@@ -260,20 +264,22 @@ class Encoding:
                     if size >= len(unstable):
                         ids = ids[:count]
                         break
-                found.add(tuple(ids))
+                completions.add(tuple(ids))
         text = unstable.decode("utf-8", "replace")
         if len(unstable) > 1 and text[-1:].isspace() and text[-1] not in "\x1c\x1d\x1e\x1f":
             size = len(text[-1].encode())
             if size < len(unstable):
-                both = unstable[:-size], unstable[-size:]
-                found.add(tuple(id_ for data in both for id_ in self._encode_single_piece(data)))
-        return found
+                halves = unstable[:-size], unstable[-size:]
+                completions.add(
+                    tuple(id_ for data in halves for id_ in self._encode_single_piece(data))
+                )
+        return completions
 
     def _starting_with(self, data: bytes) -> Iterable[bytes]:
-        place = bisect_left(self._sorted, data)
-        while place < len(self._sorted) and self._sorted[place].startswith(data):
-            yield self._sorted[place]
-            place += 1
+        index = bisect_left(self._sorted, data)
+        while index < len(self._sorted) and self._sorted[index].startswith(data):
+            yield self._sorted[index]
+            index += 1
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """Return the id of a token, special or not.
@@ -284,10 +290,10 @@ class Encoding:
         data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
         if not isinstance(data, bytes):
             raise TypeError(f"a token is str or bytes, not {type(data).__name__}")
-        found = self._mergeable_ranks.get(data)
-        if found is None:
-            found = self._special_bytes[data]
-        return found
+        id_ = self._mergeable_ranks.get(data)
+        if id_ is None:
+            id_ = self._special_bytes[data]
+        return id_
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         """Return the ids of bytes that the pattern does not split."""
@@ -315,20 +321,20 @@ class Encoding:
             TypeError: `allowed` is neither a set of str nor `all`.
             ValueError: a text spells a disallowed special token.
         """
-        known = self.special_tokens_set
+        special = self.special_tokens_set
         if isinstance(allowed, str) and allowed == "all":
-            allowed = known
+            allowed = special
         elif not isinstance(allowed, (set, frozenset)):
             raise TypeError(f"allowed_special is a set or 'all', not {type(allowed).__name__}")
         elif not all(isinstance(token, str) for token in allowed):
             raise TypeError("allowed_special holds a value that is not a str")
-        refused = known - allowed if disallowed == "all" else disallowed
+        refused = special - allowed if disallowed == "all" else disallowed
         search = _any_of(frozenset(refused)) if refused else None
         for text in texts:
             _check_text(text)
-            if search and (found := search(text)):
-                raise_disallowed_special_token(found[0])
-        return frozenset(allowed) & known
+            if search and (match := search(text)):
+                raise_disallowed_special_token(match[0])
+        return frozenset(allowed) & special
 
     def _matcher(self, allowed: frozenset[str]) -> _native.Matchers | None:
         if not allowed:
@@ -453,8 +459,8 @@ class Encoding:
 
     @cached_property
     def _bytes_of(self) -> dict[int, bytes]:
-        found = {id_: text for text, id_ in self._special_bytes.items()}
-        return found | {id_: token for token, id_ in self._mergeable_ranks.items()}
+        special_bytes = {id_: text for text, id_ in self._special_bytes.items()}
+        return special_bytes | {id_: token for token, id_ in self._mergeable_ranks.items()}
 
     @cached_property
     def _holes(self) -> bool:
@@ -476,11 +482,11 @@ def _inner_ids(ranks: dict[bytes, int], special: dict[str, int]) -> dict[str, in
     They are the ids as given. If two tokens share an id, or if an id is far above the ranks, the
     ids directly after the ranks are used instead.
     """
-    first, ids = max(ranks.values()) + 1, set(special.values())
-    is_near = len(ids) == len(special) and max(ids, default=0) < first + _FAR
+    first_id, ids = max(ranks.values()) + 1, set(special.values())
+    is_near = len(ids) == len(special) and max(ids, default=0) < first_id + _FAR
     if is_near and ids.isdisjoint(ranks.values()):
         return dict(special)
-    return {text: first + place for place, text in enumerate(special)}
+    return {text: first_id + index for index, text in enumerate(special)}
 
 
 def _threads(number: float | None) -> int:
@@ -605,15 +611,15 @@ def get_encoding(encoding_name: str) -> Encoding:
             "unreadable",
         )
     pattern = pattern_of(PRE_TOKENIZERS.steps(facts.pre_tokenizers))
-    made = Encoding.__new__(Encoding)
+    encoding = Encoding.__new__(Encoding)
     # `pattern` must not be "gpt2", which names a way of splitting too; the file is enough.
     named = None if encoding_name == "gpt2" else encoding_name
     tokenizer = tokctl.Tokenizer.load(path, pattern=named)
     reserved = tokenizer.model.reserved_ids
     tokens = enumerate(tokenizer.model.tokens)
     ranks = {data: id_ for id_, data in tokens if id_ not in reserved}
-    made._start(encoding_name, pattern, ranks, dict(facts.special), tokenizer)
-    return _MADE.setdefault(encoding_name, made)
+    encoding._start(encoding_name, pattern, ranks, dict(facts.special), tokenizer)
+    return _MADE.setdefault(encoding_name, encoding)
 
 
 def encoding_name_for_model(model_name: str) -> str:

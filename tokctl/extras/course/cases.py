@@ -37,9 +37,9 @@ class ExerciseCase:
 
 def read_cases(number: str) -> list[ExerciseCase]:
     """Return the cases of the exercise with a number such as `2.1`."""
-    listed = [_decode(written) for written in _written_cases()[number]]
+    cases = [_decode(written) for written in _written_cases()[number]]
     draw = _LARGE.get(number)
-    return listed if draw is None else [*listed, draw(listed)]
+    return cases if draw is None else [*cases, draw(cases)]
 
 
 def first_case(number: str) -> ExerciseCase:
@@ -66,11 +66,11 @@ def _many_words(_: Sequence[ExerciseCase]) -> ExerciseCase:
     return ExerciseCase("20,000 words, made of two words of the story", (counts, 600))
 
 
-def _long_word(listed: Sequence[ExerciseCase]) -> ExerciseCase:
+def _long_word(cases: Sequence[ExerciseCase]) -> ExerciseCase:
     random = Random("9.3")
     random.getrandbits(32 * 319)  # the draws of the listed cases
     word = bytes(random.choices(b"abcd", k=60_000))
-    return ExerciseCase("a word of 60,000 letters", (word, listed[-1].arguments[1]))
+    return ExerciseCase("a word of 60,000 letters", (word, cases[-1].arguments[1]))
 
 
 #: By exercise, the case that follows the listed ones.

@@ -92,11 +92,13 @@ def exercise(number: str) -> Exercise:
     """
     if number in EXERCISES:
         return EXERCISES[number]
-    near = [one for one in EXERCISES if one.partition(".")[0] == number.partition(".")[0]]
-    told = f"page {number.partition('.')[0]} has {listed(near)}; " if near else ""
+    same_page = [name for name in EXERCISES if name.partition(".")[0] == number.partition(".")[0]]
+    same_page_note = (
+        f"page {number.partition('.')[0]} has {listed(same_page)}; " if same_page else ""
+    )
     raise BadOption(
         f"no exercise has the number {number!r}",
-        f"{told}tokctl check-exercise --list shows all",
+        f"{same_page_note}tokctl check-exercise --list shows all",
         "unknown-name",
     )
 
@@ -165,8 +167,8 @@ def _with_merges(merges: Sequence[Pair], letters: str, recipe: Recipe = _PLAIN) 
     for left, right in merges:
         tokens += [text for text in (left, right, left + right) if text not in tokens]
     ids = {token: id_ for id_, token in enumerate(tokens)}
-    found = [Merge(ids[left], ids[right], ids[left + right], 0, 0, 0) for left, right in merges]
-    return Tokenizer(Model(recipe, [token.encode() for token in tokens], found))
+    triples = [Merge(ids[left], ids[right], ids[left + right], 0, 0, 0) for left, right in merges]
+    return Tokenizer(Model(recipe, [token.encode() for token in tokens], triples))
 
 
 def _pieces(splitting: str, text: str) -> list[str]:
@@ -271,9 +273,9 @@ def _pieces_or_unknown(word: str, scores: Mapping[str, float]) -> list[str]:
     "4.3", "loss(piece, scores)", "the best way to write a piece without it, and what that costs"
 )
 def _loss(piece: str, scores: Mapping[str, float]) -> tuple[list[str], float]:
-    found = token_history(_unigram(scores), piece).piece_score
-    assert found is not None and found.instead is not None and found.gain is not None
-    return [part.text for part in found.instead.pieces], found.gain
+    history = token_history(_unigram(scores), piece).piece_score
+    assert history is not None and history.instead is not None and history.gain is not None
+    return [part.text for part in history.instead.pieces], history.gain
 
 
 # -- 5. Treasure Island --------------------------------------------------------------------------
@@ -281,17 +283,17 @@ def _loss(piece: str, scores: Mapping[str, float]) -> tuple[list[str], float]:
 
 @_answers("5.1", "steps_of(word, merges)", "the merges that a word goes through, with their steps")
 def _steps_of(word: str, merges: Sequence[Pair]) -> list[tuple[int, str, str]]:
-    (found,) = explain(_with_merges(merges, word), word).words
-    assert isinstance(found, MergedWord)
-    return [(step.merge.step, step.merge.left, step.merge.right) for step in found.steps]
+    (explained,) = explain(_with_merges(merges, word), word).words
+    assert isinstance(explained, MergedWord)
+    return [(step.merge.step, step.merge.left, step.merge.right) for step in explained.steps]
 
 
 @_answers("5.2", "unused_tokens(counts, merges)", "the merged tokens that the text no longer uses")
 def _unused_tokens(counts: Counts, merges: Sequence[Pair]) -> list[str]:
     model = _with_merges(merges, "".join([*counts, "_"]), _ENDING)
     used = {token for word in counts for token in model.encode(word).tokens}
-    made = dict.fromkeys(left + right for left, right in merges)
-    return [token for token in made if token not in used]
+    merged = dict.fromkeys(left + right for left, right in merges)
+    return [token for token in merged if token not in used]
 
 
 @_answers(
@@ -308,9 +310,9 @@ def _train_quickly(counts: Counts, size: int) -> list[Pair]:
 def _word_figures(text: str, merges: Sequence[Pair]) -> tuple[float, float]:
     letters = "".join(text.split())
     counts = measure(_with_merges(merges, letters), text.encode(), 1)
-    fertility, whole = metrics.fertility(counts), metrics.strr(counts)
-    assert isinstance(fertility, float) and isinstance(whole, float)
-    return fertility, whole
+    fertility, unsplit_share = metrics.fertility(counts), metrics.strr(counts)
+    assert isinstance(fertility, float) and isinstance(unsplit_share, float)
+    return fertility, unsplit_share
 
 
 @_answers("6.2", "renyi(counts, size)", "the Rényi efficiency of order 2.5")
@@ -340,8 +342,8 @@ def _score_table(counts: Counts, steps: int) -> list[tuple[str, str, int, int, i
 def _step_of(token: str, counts: Counts) -> int | None:
     model = _trained(counts, 1000, _HASHES)
     assert model is not None
-    made = (model.tokens[merge.token] for merge in model.merges)
-    return next((step for step, one in enumerate(made, 1) if one == token), None)
+    merged = (model.tokens[merge.token] for merge in model.merges)
+    return next((step for step, text in enumerate(merged, 1) if text == token), None)
 
 
 # -- 8. Bytes ------------------------------------------------------------------------------------
@@ -401,14 +403,14 @@ def _cut_at_special(text: str, special: Sequence[str]) -> list[tuple[str, bool]]
     recipe = replace(_PLAIN, pre_tokenizers=(), special_tokens=tuple(special))
     letters = sorted({*text} - {*special})
     model = Tokenizer(Model(recipe, [token.encode() for token in (*special, *letters)]))
-    found: list[tuple[str, bool]] = []
+    parts: list[tuple[str, bool]] = []
     encoding = model.encode(text, special="all")
     for id_, part in zip(encoding.ids, encoding.surfaces, strict=True):
         is_special = id_ < len(special)
-        if not is_special and found and not found[-1][1]:
-            part = found.pop()[0] + part
-        found.append((part, is_special))
-    return found
+        if not is_special and parts and not parts[-1][1]:
+            part = parts.pop()[0] + part
+        parts.append((part, is_special))
+    return parts
 
 
 @_answers("10.2", "frame_pair(first, second)", "tokens in BERT's template, with their type ids")
@@ -494,9 +496,9 @@ def _taken_back(prompt: str, rest: str, merges: Sequence[Pair]) -> int:
     ids = {text: id_ for id_, text in enumerate(sorted(byte_level.BYTES))}
     for left, right in merges:
         ids.setdefault(left + right, len(ids))
-    found = [Merge(ids[left], ids[right], ids[left + right], 0, 0, 0) for left, right in merges]
+    triples = [Merge(ids[left], ids[right], ids[left + right], 0, 0, 0) for left, right in merges]
     tokens = [byte_level.unspell(token) for token in ids]
-    model = Tokenizer(Model(replace(BPE, pre_tokenizers=()), tokens, found))
-    alone, whole = model.encode_ids(prompt), model.encode_ids(prompt + rest)
-    same = takewhile(lambda two: two[0] == two[1], zip(alone, whole, strict=False))
-    return len(alone) - len(list(same))
+    model = Tokenizer(Model(replace(BPE, pre_tokenizers=()), tokens, triples))
+    prompt_ids, all_ids = model.encode_ids(prompt), model.encode_ids(prompt + rest)
+    common = takewhile(lambda pair: pair[0] == pair[1], zip(prompt_ids, all_ids, strict=False))
+    return len(prompt_ids) - len(list(common))

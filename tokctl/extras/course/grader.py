@@ -247,11 +247,11 @@ _REPORT = AnyOf(
 )
 
 
-def judge(asked: Exercise, path: str | Path, seconds: float = SECONDS) -> ExerciseVerdict:
+def judge(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> ExerciseVerdict:
     """Run the reader's file in another process and compare its results with tokctl's.
 
     Args:
-        asked: exercise to judge.
+        exercise: exercise to judge.
         path: path of a Python file. Its code runs with all permissions of the current user.
         seconds: time for all cases together, at most `MOST_SECONDS`.
 
@@ -264,41 +264,41 @@ def judge(asked: Exercise, path: str | Path, seconds: float = SECONDS) -> Exerci
         True
     """
     file = Path(path).absolute()
-    hint = f"write the function {asked.signature}: {asked.task}"
+    hint = f"write the function {exercise.signature}: {exercise.task}"
     if not file.is_file():
-        what = "it is a folder" if file.is_dir() else "there is no such file"
-        raise BadInput(f"{path}: {what}", hint, "unreadable")
-    cases = asked.all_cases()
-    lines, ended = _run(asked, file, cases, seconds)
-    first = lines[0] if lines else {}
-    if "unloaded" in first:
-        trouble = _trouble(first["unloaded"])
-        where = f", line {trouble.places[-1][0]}" if trouble.places else ""
-        raise BadInput(f"{path}{where}: the file can't be run: {trouble.what}", hint)
-    if "missing" in first:
-        raise BadInput(f"{path}: there is no function {asked.name} in it", hint)
-    if "ready" not in first:
-        raise BadInput(f"{path}: the file can't be run: {ended}", hint)
-    told = {line["case"]: line for line in lines[1:] if "case" in line}
+        problem = "it is a folder" if file.is_dir() else "there is no such file"
+        raise BadInput(f"{path}: {problem}", hint, "unreadable")
+    cases = exercise.all_cases()
+    lines, ending = _run(exercise, file, cases, seconds)
+    first_line = lines[0] if lines else {}
+    if "unloaded" in first_line:
+        failure = _trouble(first_line["unloaded"])
+        location = f", line {failure.places[-1][0]}" if failure.places else ""
+        raise BadInput(f"{path}{location}: the file can't be run: {failure.what}", hint)
+    if "missing" in first_line:
+        raise BadInput(f"{path}: there is no function {exercise.name} in it", hint)
+    if "ready" not in first_line:
+        raise BadInput(f"{path}: the file can't be run: {ending}", hint)
+    reports = {line["case"]: line for line in lines[1:] if "case" in line}
     results = []
     for number, case in enumerate(cases):
-        if number in told:
-            results.append(_result(asked, case, told[number]))
-        elif number == len(told):
-            expected = asked.expected(*case.arguments)
-            results.append(CaseResult(case, expected, trouble=Trouble(ended)))
+        if number in reports:
+            results.append(_result(exercise, case, reports[number]))
+        elif number == len(reports):
+            expected = exercise.expected(*case.arguments)
+            results.append(CaseResult(case, expected, trouble=Trouble(ending)))
         else:
             results.append(CaseResult(case, ran=False))
-    return ExerciseVerdict(asked, tuple(results))
+    return ExerciseVerdict(exercise, tuple(results))
 
 
 def _run(
-    asked: Exercise, file: Path, cases: Sequence[ExerciseCase], seconds: float
+    exercise: Exercise, file: Path, cases: Sequence[ExerciseCase], seconds: float
 ) -> tuple[list[dict[str, Any]], str]:
     """Return the reports that the other process wrote, and how the process ended."""
-    told = {
+    request = {
         "path": str(file),
-        "function": asked.name,
+        "function": exercise.name,
         "memory": MEMORY,
         "cases": [repr(case.arguments) for case in cases],
     }
@@ -312,8 +312,8 @@ def _run(
         start_new_session=True,
     )
     try:
-        written, _ = process.communicate(json.dumps(told).encode(), timeout=seconds)
-        ended = f"the process ended by itself, with exit code {process.returncode}"
+        written, _ = process.communicate(json.dumps(request).encode(), timeout=seconds)
+        ending = f"the process ended by itself, with exit code {process.returncode}"
     except subprocess.TimeoutExpired:
         systems.end_group(process)
         try:
@@ -322,7 +322,7 @@ def _run(
             written = held.output or b""
             assert process.stdout is not None
             process.stdout.close()
-        ended = f"there was no result after {seconds:g} seconds"
+        ending = f"there was no result after {seconds:g} seconds"
     finally:
         systems.end_group(process)
     lines = []
@@ -334,30 +334,32 @@ def _run(
     # The reader's code may have written to the same file descriptor.
     if not all(fits(line, _REPORT) for line in lines):
         return [], _WRITTEN_TO
-    return lines, ended
+    return lines, ending
 
 
-def _trouble(told: dict[str, Any]) -> Trouble:
-    return Trouble(told["what"], tuple((line, name, text) for line, name, text in told["places"]))
+def _trouble(record: dict[str, Any]) -> Trouble:
+    return Trouble(
+        record["what"], tuple((line, name, text) for line, name, text in record["places"])
+    )
 
 
-def _result(asked: Exercise, case: ExerciseCase, told: dict[str, Any]) -> CaseResult:
-    expected = asked.expected(*case.arguments)
-    if told["trouble"]:
+def _result(exercise: Exercise, case: ExerciseCase, record: dict[str, Any]) -> CaseResult:
+    expected = exercise.expected(*case.arguments)
+    if record["trouble"]:
         return CaseResult(
-            case, expected, trouble=_trouble(told["trouble"]), printed=told["printed"]
+            case, expected, trouble=_trouble(record["trouble"]), printed=record["printed"]
         )
     try:
-        got = ast.literal_eval(told["value"])
+        value = ast.literal_eval(record["value"])
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return CaseResult(case, expected, trouble=Trouble(_WRITTEN_TO))
-    return CaseResult(case, expected, got, difference(expected, got), printed=told["printed"])
+    return CaseResult(case, expected, value, difference(expected, value), printed=record["printed"])
 
 
 # -- Comparing the results ------------------------------------------------------------------------
 
 
-def difference(expected: Any, got: Any, place: str = "") -> str | None:
+def difference(expected: Any, got: Any, path: str = "") -> str | None:
     """Return the first difference between two values, in words; None if they are equal.
 
     Lists and tuples with equal items are equal, and so are numbers that differ only by rounding.
@@ -365,30 +367,30 @@ def difference(expected: Any, got: Any, place: str = "") -> str | None:
     Args:
         expected: tokctl's value.
         got: value of the reader's function.
-        place: path to the values inside the results, such as `[2]['low']`; empty for the results.
+        path: path to the values inside the results, such as `[2]['low']`; empty for the results.
     """
-    told = f"at {place}: " if place else ""
+    location = f"at {path}: " if path else ""
     if isinstance(expected, float):
         is_number = isinstance(got, (int, float)) and abs(got) <= sys.float_info.max
         if is_number and math.isclose(expected, got, rel_tol=1e-6, abs_tol=1e-9):
             return None
     elif isinstance(expected, (list, tuple)):
         if isinstance(got, (list, tuple)):
-            for number, (one, other) in enumerate(zip(expected, got, strict=False)):
-                if found := difference(one, other, f"{place}[{number}]"):
-                    return found
+            for number, (expected_item, item) in enumerate(zip(expected, got, strict=False)):
+                if nested := difference(expected_item, item, f"{path}[{number}]"):
+                    return nested
             if len(expected) == len(got):
                 return None
-            return f"{told}{len(expected)} items are expected, and there are {len(got)}"
+            return f"{location}{len(expected)} items are expected, and there are {len(got)}"
     elif isinstance(expected, dict):
         if isinstance(got, dict):
             for key in [*expected, *got]:
                 if key not in got or key not in expected:
                     missing = "is missing" if key in expected else "should not be there"
-                    return f"{told}the key {key!r} {missing}"
-                if found := difference(expected[key], got[key], f"{place}[{key!r}]"):
-                    return found
+                    return f"{location}the key {key!r} {missing}"
+                if nested := difference(expected[key], got[key], f"{path}[{key!r}]"):
+                    return nested
             return None
     elif type(expected) is type(got) and expected == got:
         return None
-    return f"{told}{expected!r} is expected, and it is {got!r}" if place else "not the same"
+    return f"{location}{expected!r} is expected, and it is {got!r}" if path else "not the same"

@@ -38,48 +38,49 @@ def verdict_answer(verdict: ExerciseVerdict) -> Report:
 
 def exercises_answer(exercises: Iterable[Exercise]) -> Report:
     """Return the document that lists all exercises, grouped by page."""
-    found = list(exercises)
+    listed = list(exercises)
     return Report(
         "check-exercise",
         "Exercises",
-        lambda: _list_blocks(found),
+        lambda: _list_blocks(listed),
         data=lambda: [
             {
-                "number": one.number,
-                "function": one.signature,
-                "page": one.page,
-                "returns": one.task,
-                "example": written_call(one, one.example),
+                "number": exercise.number,
+                "function": exercise.signature,
+                "page": exercise.page,
+                "returns": exercise.task,
+                "example": written_call(exercise, exercise.example),
             }
-            for one in found
+            for exercise in listed
         ],
     )
 
 
-def _list_blocks(found: Iterable[Exercise]) -> Iterator[Block]:
-    for page, exercises in groupby(found, key=lambda one: one.page):
+def _list_blocks(page_exercises: Iterable[Exercise]) -> Iterator[Block]:
+    for page, exercises in groupby(page_exercises, key=lambda exercise: exercise.page):
         yield Heading(page)
         rows: list[list[Content]] = [
-            [one.number, [Span(one.signature, "bold"), f": {one.task}"]] for one in exercises
+            [exercise.number, [Span(exercise.signature, "bold"), f": {exercise.task}"]]
+            for exercise in exercises
         ]
         yield Table((Column(), Column(fold=True)), rows)
 
 
 def _verdict_blocks(verdict: ExerciseVerdict) -> Iterator[Block]:
-    asked = verdict.exercise
-    yield Paragraph([Span(f"{asked.number} {asked.signature}", "bold"), f": {asked.task}"])
-    rows: list[list[Content]] = [[_mark(one), one.case.name] for one in verdict.results]
+    exercise = verdict.exercise
+    yield Paragraph([Span(f"{exercise.number} {exercise.signature}", "bold"), f": {exercise.task}"])
+    rows: list[list[Content]] = [[_mark(result), result.case.name] for result in verdict.results]
     yield Table((Column(), Column(fold=True)), rows)
     if failed := verdict.first_failed:
         yield Heading(f"The first that failed: {failed.case.name}")
-        yield facts(_failure(asked, failed))
-    passed = sum(one.passed for one in verdict.results)
+        yield facts(_failure(exercise, failed))
+    passed = sum(result.passed for result in verdict.results)
     yield Gap()
     if verdict.passed:
-        yield Paragraph(f"{asked.number}: all {plural(passed, 'case')} passed", "bold green")
+        yield Paragraph(f"{exercise.number}: all {plural(passed, 'case')} passed", "bold green")
     else:
         total = plural(len(verdict.results), "case")
-        yield Paragraph(f"{asked.number}: {passed} of {total} passed", "bold red")
+        yield Paragraph(f"{exercise.number}: {passed} of {total} passed", "bold red")
 
 
 def _mark(result: CaseResult) -> Span:
@@ -88,8 +89,8 @@ def _mark(result: CaseResult) -> Span:
     return Span("FAILED", "bold red") if result.ran else Span("not run", "dim")
 
 
-def _failure(asked: Exercise, result: CaseResult) -> Iterator[tuple[str, str]]:
-    yield "called", _shown(written_call(asked, result.case))
+def _failure(exercise: Exercise, result: CaseResult) -> Iterator[tuple[str, str]]:
+    yield "called", _shown(written_call(exercise, result.case))
     yield "expected", _shown(repr(result.expected))
     if result.trouble is None:
         yield "got", _shown(repr(result.got))
@@ -106,5 +107,7 @@ def _failure(asked: Exercise, result: CaseResult) -> Iterator[tuple[str, str]]:
 
 
 def _shown(text: str) -> str:
-    more = len(text) - _MOST
-    return safe(text[:_MOST]) + (f" … {more:,} more characters; --json has all" if more > 0 else "")
+    omitted = len(text) - _MOST
+    return safe(text[:_MOST]) + (
+        f" … {omitted:,} more characters; --json has all" if omitted > 0 else ""
+    )

@@ -85,7 +85,7 @@ def compare_page(
     from tokctl.report.charts.figures import compare_drawings
 
     names = [model.name for model in comparison.models]
-    decks = [TokenCards(place, name, cards.get(name, ())) for place, name in enumerate(names)]
+    decks = [TokenCards(index, name, cards.get(name, ())) for index, name in enumerate(names)]
     texts = file_names([text.name for text in comparison.texts])
     # The child loads the drawing library while the rest of the page is built.
     with Converter() as converter:
@@ -183,16 +183,18 @@ def _stories(comparison: Comparison, decks: Sequence[TokenCards]) -> list[dict[s
 
 def _reason(cut: Cut) -> str:
     """Return why a model splits a word as it does, and the splits at other vocabulary sizes."""
-    others = (f"with {size:,} ids: {' '.join(other.shown)}" for size, other in cut.elsewhere)
-    return "; ".join([cut.reason, *others])
+    elsewhere = (
+        f"with {size:,} ids: {' '.join(cut_there.shown)}" for size, cut_there in cut.elsewhere
+    )
+    return "; ".join([cut.reason, *elsewhere])
 
 
 def _speeds(comparison: Comparison) -> list[tuple[str, str]]:
     """Return encoding and decoding speeds in MB/s; empty if nothing was measured."""
-    found = [model.speed for model in comparison.models if model.speed]
+    speeds = [model.speed for model in comparison.models if model.speed]
     return [
         (written(speed.encode_mb_per_s, "speed"), written(speed.decode_mb_per_s, "speed"))
-        for speed in found
+        for speed in speeds
     ]
 
 
@@ -223,17 +225,17 @@ _COSTS = {
 
 def _languages(comparison: Comparison) -> list[tuple[str, int, list[list[tuple[str, str]]]]]:
     """Return each language with its lines and, per model, its figures with their labels."""
-    found = comparison.languages
+    languages = comparison.languages
     return [
         (
             entry.name,
             entry.lines,
             [
-                [(written(one[key], "ratio"), label) for key, label in _COSTS.items()]
-                for one in entry.figures
+                [(written(figure[key], "ratio"), label) for key, label in _COSTS.items()]
+                for figure in entry.figures
             ],
         )
-        for entry in (found.languages if found else ())
+        for entry in (languages.languages if languages else ())
     ]
 
 
@@ -307,7 +309,7 @@ def inspect_page(
             unit=summary.unit,
             chosen=[(title, _valued(deck, values)) for title, values in _chosen(summary)],
             merges=[
-                (title.capitalize(), _merges(deck, found)) for title, found in histories(summary)
+                (title.capitalize(), _merges(deck, merges)) for title, merges in histories(summary)
             ],
             languages=languages_table(summary.languages) if summary.languages else None,
             rounds=summary.rounds,
@@ -327,12 +329,12 @@ def _headline(summary: Summary) -> str:
 def _read(texts: Comparison) -> str:
     """Return a sentence on the texts that the model was measured on."""
     total = texts.total
-    what = (
+    kinds = (
         file_names([texts.texts[0].name])[0]
         if len(texts.texts) == 1
         else f"{len(texts.texts)} texts"
     )
-    return prose(f"From {what}: {total.characters:,} characters, {total.words:,} words.")
+    return prose(f"From {kinds}: {total.characters:,} characters, {total.words:,} words.")
 
 
 def _frequent(deck: TokenCards, cards: Sequence[TokenCard]) -> list[tuple[Chips, str]]:
@@ -459,11 +461,11 @@ def _longest_match(card: TokenCard) -> str:
     if not card.longer_count:
         return "Longest match takes it wherever a word has it: no longer token begins with it."
     some = " ".join(map(spelling, card.longer))
-    more = card.longer_count - len(card.longer)
-    others = f" and {more:,} more" if more else ""
+    not_listed = card.longer_count - len(card.longer)
+    rest_note = f" and {not_listed:,} more" if not_listed else ""
     return (
         "Longest match takes it where none of the longer tokens that begin with it fits: "
-        f"{some}{others}."
+        f"{some}{rest_note}."
     )
 
 
@@ -472,8 +474,8 @@ def _path(path: Path) -> str:
 
 
 def _node(node: TreeNode, ranked: bool) -> list[Any]:
-    said = "" if node.step is None else f"{'rank' if ranked else 'merge'} {node.step:,}"
-    return [node.depth, spelling(node.token), said or f"id {node.id}"]
+    origin = "" if node.step is None else f"{'rank' if ranked else 'merge'} {node.step:,}"
+    return [node.depth, spelling(node.token), origin or f"id {node.id}"]
 
 
 #: Most tokens shown of one sentence.
@@ -521,9 +523,9 @@ class TokenCards:
         """Return the model's segmentation of `text` as a row of tokens."""
         pairs = zip(cut.shown[:MOST], cut.ids[:MOST], strict=True)
         chips = (self._chip(token, id_) for token, id_ in pairs)
-        rest = max(0, len(cut.shown) - MOST)
+        not_shown = max(0, len(cut.shown) - MOST)
         name = f"{self.name}, {len(cut.tokens):,} tokens"
-        return Chips(self.model, name, direction(text), tuple(chips), rest)
+        return Chips(self.model, name, direction(text), tuple(chips), not_shown)
 
     def tokens(self, tokens: Iterable[str], name: str) -> Chips:
         """Return tokens, given by their spelling, as a row called `name`."""
@@ -657,10 +659,10 @@ def prose(text: str) -> str:
     return _cut(text, LONGEST_TEXT, lambda part: " ".join(map(visible, part.split(" "))))
 
 
-def _cut(text: str, longest: int, shown: Callable[[str], str]) -> str:
+def _cut(text: str, longest: int, display: Callable[[str], str]) -> str:
     if len(text) <= longest:
-        return shown(text)
-    return f"{shown(text[:longest])}… ({len(text):,} characters)"
+        return display(text)
+    return f"{display(text[:longest])}… ({len(text):,} characters)"
 
 
 def direction(text: str) -> str:
@@ -679,10 +681,10 @@ def direction(text: str) -> str:
 
 def hexadecimal(data: bytes) -> str:
     """Return bytes as pairs of hexadecimal digits; only the first 48 of many."""
-    most = 48
-    if len(data) <= most:
+    limit = 48
+    if len(data) <= limit:
         return data.hex(" ")
-    return f"{data[:most].hex(' ')} … ({len(data):,} bytes)"
+    return f"{data[:limit].hex(' ')} … ({len(data):,} bytes)"
 
 
 def text_of(data: bytes) -> str:

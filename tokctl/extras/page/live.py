@@ -45,19 +45,19 @@ class _Tables:
         self.forms: set[bool] = set()
 
     @staticmethod
-    def _place(found: list[Any], one: Any) -> int:
-        if one not in found:
-            found.append(one)
-        return found.index(one)
+    def _index_of(entries: list[Any], entry: Any) -> int:
+        if entry not in entries:
+            entries.append(entry)
+        return entries.index(entry)
 
     def pattern(self, pattern: str) -> dict[str, Any]:
         """Add the classes of a pattern; return their index and the pattern's source."""
         source, classes = translated(pattern)
-        return {"classes": self._place(self.classes, classes), "source": source}
+        return {"classes": self._index_of(self.classes, classes), "source": source}
 
     def single(self, name: str) -> dict[str, Any]:
         """Add the changes of a normalizer of single characters; return the step."""
-        return {"kind": "changes", "changes": self._place(self.changes, changes(name))}
+        return {"kind": "changes", "changes": self._index_of(self.changes, changes(name))}
 
     def form(self, name: str) -> dict[str, Any]:
         """Note that a normal form is in use; return the step."""
@@ -67,7 +67,7 @@ class _Tables:
 
     def blob(self, blob: bytes) -> int:
         """Add a charsmap; return its index."""
-        return self._place(self.blobs, blob)
+        return self._index_of(self.blobs, blob)
 
     def packed(self) -> str:
         """Return all tables except the charsmaps as compressed JSON in base64."""
@@ -79,7 +79,7 @@ class _Tables:
         return _packed(json.dumps(tables, separators=(",", ":")).encode())
 
 
-def _odd(model: Model) -> str | None:
+def _not_utf8(model: Model) -> str | None:
     """Return the segmentation, post-processor or vocabulary that the script lacks; None if none."""
     recipe = model.recipe
     if recipe.segmentation not in _SEGMENTATIONS:
@@ -125,19 +125,19 @@ def page_data(models: Sequence[tuple[str, Model]]) -> dict[str, Any]:
     """
     tables = _Tables()
     rows: list[dict[str, Any]] = []
-    left = MOST_BYTES
+    bytes_left = MOST_BYTES
     for name, model in models:
         try:
             pipeline = _pipeline(model, tables)
-            reason = _odd(model)
+            reason = _not_utf8(model)
         except NotInPageError as refusal:
             reason = str(refusal)
         if reason:
             rows.append({"name": name, "reason": reason})
             continue
         row = {"name": name, **pipeline, **_row(model)}
-        left -= len(row["columns"])
-        if left < 0:
+        bytes_left -= len(row["columns"])
+        if bytes_left < 0:
             row = {"name": name, "reason": "the page would become too large with it"}
         rows.append(row)
     return {
@@ -161,21 +161,21 @@ def _pipeline(model: Model, tables: _Tables) -> dict[str, Any]:
         NotInPageError: the script can't do one of them.
     """
     recipe = model.recipe
-    for place, part in enumerate(recipe.pre_tokenizers):
+    for index, part in enumerate(recipe.pre_tokenizers):
         if part.kind == "metaspace" and part["prepend"] == "first":
             if recipe.normalizers:
                 raise NotInPageError(
                     "the page can't tell which normalized character was the first of the text"
                 )
-            if place:
+            if index:
                 raise NotInPageError("the page can't tell which piece was the first of the text")
-    found = [token for token in model.added if token.listed]
+    listed_tokens = [token for token in model.added if token.listed]
     text_only = frozenset(searched_tokens(model, ())[1])
     return {
         "normalizers": [step for part in recipe.normalizers for step in _normalizer(part, tables)],
         "split": [step for part in recipe.pre_tokenizers for step in _split(part, tables)],
-        "added": [_found(model, token, token in text_only) for token in found],
-        "byLength": any(token.longest_first for token in found),
+        "added": [_found(model, token, token in text_only) for token in listed_tokens],
+        "byLength": any(token.longest_first for token in listed_tokens),
         "space": tables.pattern(r"\s")["classes"],
         "word": tables.pattern(r"\w")["classes"],
     }
@@ -213,7 +213,7 @@ def _normalizer(part: Part, tables: _Tables) -> list[dict[str, Any]]:
     if kind in ("lowercase", "strip-accents", "nmt", "delete-newlines"):
         return [tables.single(kind)]
     if kind == "bert":
-        steps = [tables.single(f"bert {name}") for name, asked in part.options if asked]
+        steps = [tables.single(f"bert {name}") for name, is_set in part.options if is_set]
         if part["strip_accents"]:
             steps.insert(part["clean_text"] + part["cjk_spacing"], tables.form("nfd"))
         return steps
@@ -269,7 +269,7 @@ def _split(part: Part, tables: _Tables) -> list[dict[str, Any]]:
 
 def _row(model: Model) -> dict[str, Any]:
     recipe = model.recipe
-    before, after = _template(model)
+    prefix_ids, suffix_ids = _template(model)
     return {
         "size": model.size,
         "units": recipe.units,
@@ -287,8 +287,8 @@ def _row(model: Model) -> dict[str, Any]:
         "reserved": sorted(model.reserved_ids),
         "made": _made(model),
         "special": sorted(model.special_ids.values()),
-        "before": before,
-        "after": after,
+        "before": prefix_ids,
+        "after": suffix_ids,
         **_history(model),
         "columns": _packed(_columns(model)),
     }
@@ -296,13 +296,13 @@ def _row(model: Model) -> dict[str, Any]:
 
 def _history(model: Model) -> dict[str, Any]:
     """Return what a plain list of merges does not express: removals and supermerges."""
-    found: dict[str, Any] = {}
+    history: dict[str, Any] = {}
     if model.events is not None:
-        found["removed"] = len(model.events.removed)
-        found["removals"] = [removal[:2] for removal in model.events.removals]
+        history["removed"] = len(model.events.removed)
+        history["removals"] = [removal[:2] for removal in model.events.removals]
     if model.supermerges:
-        found["supermerges"] = [merge[:3] for merge in model.supermerges]
-    return found
+        history["supermerges"] = [merge[:3] for merge in model.supermerges]
+    return history
 
 
 def _unknown_score(model: Model) -> float:
@@ -312,8 +312,8 @@ def _unknown_score(model: Model) -> float:
     """
     if not model.recipe.rounds_to_single:
         return min(model.scores, default=sys.float_info.max) - 10
-    others = model.reserved_ids | model.user_defined
-    scores = [_single(score) for id_, score in enumerate(model.scores) if id_ not in others]
+    excluded = model.reserved_ids | model.user_defined
+    scores = [_single(score) for id_, score in enumerate(model.scores) if id_ not in excluded]
     return _single(min(scores, default=_MOST_SINGLE) - 10)
 
 
@@ -336,12 +336,12 @@ def _template(model: Model) -> tuple[list[int], list[int]]:
     for part in model.recipe.post_processors:
         if part.kind != "template":
             continue
-        behind = False
+        is_after_text = False
         for piece in template_pieces(part["single"]):
             if piece.sequence is not None:
-                behind = True
+                is_after_text = True
             elif piece.token is not None:
-                sides[behind].append(model.special_ids[piece.token])
+                sides[is_after_text].append(model.special_ids[piece.token])
     return sides
 
 
@@ -391,24 +391,27 @@ def _merges(merges: Sequence[Merge], texts: Sequence[str], reserved: frozenset[i
     lengths of the left sides. Other merges have left, right and new id.
     """
     ids = sorted(range(len(texts)), key=lambda id_: id_ not in reserved)
-    known = {texts[id_]: id_ for id_ in ids}
+    id_of_text = {texts[id_]: id_ for id_ in ids}
 
-    def is_spelled(one: int, two: int, new: int) -> bool:
-        if max(one, two, new) >= len(texts) or texts[one] + texts[two] != texts[new]:
+    def is_spelled(left_id: int, right_id: int, merged_id: int) -> bool:
+        if (
+            max(left_id, right_id, merged_id) >= len(texts)
+            or texts[left_id] + texts[right_id] != texts[merged_id]
+        ):
             return False
-        return known[texts[one]] == one and known[texts[two]] == two
+        return id_of_text[texts[left_id]] == left_id and id_of_text[texts[right_id]] == right_id
 
-    plain = all(is_spelled(*merge[:3]) for merge in merges)
-    count = _varints([len(merges), int(plain)])
-    if not plain:
+    are_all_spelled = all(is_spelled(*merge[:3]) for merge in merges)
+    count = _varints([len(merges), int(are_all_spelled)])
+    if not are_all_spelled:
         return count + _varints(number for merge in merges for number in merge[:3])
-    last, made = -1, []
+    last_id, rows = -1, []
     for merge in merges:
-        step = merge.token - last - 1
-        made.append(2 * step if step >= 0 else -2 * step - 1)
-        last = merge.token
+        step = merge.token - last_id - 1
+        rows.append(2 * step if step >= 0 else -2 * step - 1)
+        last_id = merge.token
     sides = (len(texts[merge.left].encode("utf-16-le")) // 2 for merge in merges)
-    return count + _varints(made) + _varints(sides)
+    return count + _varints(rows) + _varints(sides)
 
 
 def _ranks(model: Model) -> list[int]:

@@ -22,22 +22,24 @@ def _every_character() -> str:
     return "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000)
 
 
-def _changed(part: dict[str, Any], between: str, before: str = "") -> dict[str, str]:
-    """Return the characters that a normalizer changes after `before`, with the text for both.
+def _changed(part: dict[str, Any], between: str, prefix: str = "") -> dict[str, str]:
+    """Return the characters that a normalizer changes after `prefix`, with the text for both.
 
     `between` separates the characters. It must be one that the normalizer neither changes nor
     produces, and that does not join its neighbours.
     """
-    found: dict[str, str] = {}
+    changed: dict[str, str] = {}
     every = _every_character().replace(between, "")
     for start in range(0, len(every), 1024):
         characters = every[start : start + 1024]
-        joined = before + (between + before).join(characters)
-        made = _native.normalize([part], joined.encode()).decode()
-        if made != joined:
-            pairs = zip(characters, made.split(between), strict=True)
-            found |= {char: after for char, after in pairs if after != before + char}
-    return found
+        joined = prefix + (between + prefix).join(characters)
+        normalized = _native.normalize([part], joined.encode()).decode()
+        if normalized != joined:
+            pairs = zip(characters, normalized.split(between), strict=True)
+            changed |= {
+                char: replacement for char, replacement in pairs if replacement != prefix + char
+            }
+    return changed
 
 
 _BERT = ("clean_text", "cjk_spacing", "strip_accents", "lowercase")
@@ -57,26 +59,26 @@ def changes(name: str) -> tuple[Run, ...]:
 
     For `bert strip_accents` only removed characters count; decomposing is a step of its own (NFD).
     """
-    found = _changed(_SINGLE[name], "!")
+    changed = _changed(_SINGLE[name], "!")
     if name == "bert strip_accents":
-        found = {char: made for char, made in found.items() if not made}
+        changed = {char: made for char, made in changed.items() if not made}
     rows: list[Run] = []
-    last = 0
-    for char, made in sorted(found.items()):
+    last_code = 0
+    for char, made in sorted(changed.items()):
         # A run holds characters with an equal replacement, or with equal texts around them.
         code, spelled = ord(char), _around(char, made)
-        if rows and code == last and rows[-1][2:] == spelled:
+        if rows and code == last_code and rows[-1][2:] == spelled:
             rows[-1] = (rows[-1][0], rows[-1][1] + 1, *spelled)
         else:
-            rows.append((code - last, 1, *spelled))
-        last = code + 1
+            rows.append((code - last_code, 1, *spelled))
+        last_code = code + 1
     return tuple(rows)
 
 
-def _around(char: str, made: str) -> tuple[str] | tuple[str, str]:
+def _around(char: str, normalized: str) -> tuple[str] | tuple[str, str]:
     """Return the replacement of a character, or the texts before and after it if it stays."""
-    before, found, behind = made.partition(char)
-    return (before, behind) if found else (made,)
+    preceding, separator, following = normalized.partition(char)
+    return (preceding, following) if separator else (normalized,)
 
 
 @cache
@@ -93,35 +95,35 @@ def normal_forms(*, compatible: bool) -> dict[str, Any]:
     """
     hangul = range(0xAC00, 0xAC00 + 11172)
     forms = {form: _changed({"kind": form}, "\n") for form in ("nfd", "nfc")}
-    nfd = {char: made for char, made in forms["nfd"].items() if ord(char) not in hangul}
+    nfd = {char: form for char, form in forms["nfd"].items() if ord(char) not in hangul}
     nfkd = _changed({"kind": "nfkd"}, "\n") if compatible else {}
     return {
-        "nfd": [(ord(char), made) for char, made in nfd.items()],
-        "nfkd": [(ord(c), made) for c, made in nfkd.items() if made != forms["nfd"].get(c)],
+        "nfd": [(ord(char), form) for char, form in nfd.items()],
+        "nfkd": [(ord(c), form) for c, form in nfkd.items() if form != forms["nfd"].get(c)],
         "excluded": [ord(char) for char in nfd if char in forms["nfc"]],
-        "order": [(ord(char), place) for char, place in _order(forms["nfd"]).items()],
+        "order": [(ord(char), rank) for char, rank in _order(forms["nfd"]).items()],
     }
 
 
 def _order(nfd: Mapping[str, str]) -> dict[str, int]:
     """Return each reordered mark with the number of marks in lower combining classes."""
     # U+0345 has the highest class, so a mark of a lower class moves before it.
-    last = "\u0345"
-    swapped = _changed({"kind": "nfd"}, "\n", before=last)
-    marks = [last, *(char for char in swapped if char not in nfd)]
+    last_mark = "\u0345"
+    swapped = _changed({"kind": "nfd"}, "\n", prefix=last_mark)
+    marks = [last_mark, *(char for char in swapped if char not in nfd)]
 
     def moved(pairs: list[str]) -> list[bool]:
-        made = _native.normalize([{"kind": "nfd"}], "\n".join(pairs).encode()).decode()
-        return [one != two for one, two in zip(pairs, made.split("\n"), strict=True)]
+        normalized = _native.normalize([{"kind": "nfd"}], "\n".join(pairs).encode()).decode()
+        return [pair != result for pair, result in zip(pairs, normalized.split("\n"), strict=True)]
 
-    found: dict[str, int] = {}
+    ranks: dict[str, int] = {}
     for mark in marks:
-        if mark in found:
+        if mark in ranks:
             continue
-        lower = moved([mark + other for other in marks])
-        higher = moved([other + mark for other in marks])
-        place = sum(lower)
-        for other, is_lower, is_higher in zip(marks, lower, higher, strict=True):
+        lower = moved([mark + other_mark for other_mark in marks])
+        higher = moved([other_mark + mark for other_mark in marks])
+        rank = sum(lower)
+        for other_mark, is_lower, is_higher in zip(marks, lower, higher, strict=True):
             if not is_lower and not is_higher:
-                found[other] = place
-    return found
+                ranks[other_mark] = rank
+    return ranks

@@ -83,9 +83,11 @@ class _ClassPrinter:
         #: Number of named groups; each emulates an atomic group.
         self.groups = 0
 
-    def refuse(self, what: str) -> NotInPageError:
-        """Return the error for a pattern with `what`."""
-        return NotInPageError(f"the page can't search for {what} of its pattern {self.pattern:.60}")
+    def refuse(self, construct: str) -> NotInPageError:
+        """Return the error for a pattern with `construct`."""
+        return NotInPageError(
+            f"the page can't search for {construct} of its pattern {self.pattern:.60}"
+        )
 
     def chars(self, chars: CharSet) -> str:
         """Return the character that stands for a set."""
@@ -154,15 +156,15 @@ def _newer_than_the_core() -> frozenset[int]:
     text = "".join(f"a{char}a" for char in chars).encode()
     clusters = set(_native.pre_tokens([{"kind": "graphemes"}], text))
     end = 0
-    alone = set()
+    single = set()
     for char in chars:
         start = end + 1
         end = start + len(char.encode()) + 1
         if (start, end - 1) in clusters:
-            alone.add(char)
-    if unassigned - alone:
+            single.add(char)
+    if unassigned - single:
         raise NotInPageError("the installed package `regex` has too old a version of Unicode")
-    return frozenset(map(ord, joining & alone))
+    return frozenset(map(ord, joining & single))
 
 
 @cache
@@ -184,13 +186,13 @@ def translated(pattern: str) -> Translated:
     body = printer.node(tree)
     changes: dict[int, int] = {0: 0, 0x110000: 0}
     for chars, number in printer.sets.items():
-        for place in (place for span in _ranges(chars) for place in span):
-            changes[place] = changes.get(place, 0) ^ 1 << number
+        for position in (position for span in _ranges(chars) for position in span):
+            changes[position] = changes.get(position, 0) ^ 1 << number
     numbers: dict[int, int] = {}
     runs: list[tuple[int, int]] = []
-    places = sorted(changes)
+    positions = sorted(changes)
     matching = 0
-    for start, end in pairwise(places):
+    for start, end in pairwise(positions):
         matching ^= changes[start]
         number = numbers.setdefault(matching, len(numbers))
         if runs and runs[-1][1] == number:
@@ -200,6 +202,8 @@ def translated(pattern: str) -> Translated:
     if len(numbers) > _MOST_CLASSES:
         raise NotInPageError(f"its pattern {pattern:.60} tells too many characters apart")
     for number in printer.sets.values():
-        members = [f"\\x{one:02x}" for bits, one in numbers.items() if bits >> number & 1]
+        members = [
+            f"\\x{bits_of_char:02x}" for bits, bits_of_char in numbers.items() if bits >> number & 1
+        ]
         body = body.replace(chr(_FIRST_SET + number), f"[{''.join(members)}]")
     return Translated(body, tuple(runs))

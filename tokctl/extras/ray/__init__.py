@@ -112,6 +112,8 @@ def encode(
     Example:
         dataset = tokctl.extras.ray.encode(ray.data.read_parquet("corpus/"), "book.json")
     """
-    given = {"model": model, "text": text, **options}
+    arguments = {"model": model, "text": text, **options}
     encoded: Any = arrow.encode_table
-    return dataset.map_batches(encoded, batch_format="pyarrow", batch_size=None, fn_kwargs=given)
+    return dataset.map_batches(
+        encoded, batch_format="pyarrow", batch_size=None, fn_kwargs=arguments
+    )

@@ -148,7 +148,7 @@ class Cluster:
         """
         counting.check_parts(recipe, options)
         weights, scale = counting.weigh([source.name for source in sources], options.weights)
-        least = counting.scale_threshold(counting.first_pass_min_count(recipe, options), scale)
+        min_count = counting.scale_threshold(counting.first_pass_min_count(recipe, options), scale)
         cut = self.parts(sources)
         times = [int(weight * scale) for weight in weights] or [1] * len(sources)
         # Sources that must be read as a whole for their digest go first: one task reads each of
@@ -161,19 +161,21 @@ class Cluster:
         tasks += together(cut, times, self.part_size)
         total = total_size(sources)
         digests: list[list[str]] = [[] for _ in sources]
-        documents = size = done = 0
+        documents = size = finished_size = 0
         memory = max(options.memory or MEMORY, MERGED)
         with connected(self.address) as processors:
             # Sent once, not with each task. `temporary` is a folder of this machine only.
-            given = replace(options, extend=None, weights={}, memory=memory, temporary=None)
-            asked = ray.put((recipe, given, home()))
+            worker_options = replace(
+                options, extend=None, weights={}, memory=memory, temporary=None
+            )
+            request = ray.put((recipe, worker_options, home()))
             shuffle = _Shuffle(self.partitions or min(processors, 64), memory)
             expected = max(1, _TABLES * self.part_size * COUNTED // memory)
             counts_of = partial(_Count, partitions=shuffle.partitions, rounds=expected)
             queue = _Queue(counts_of(number, task) for number, task in enumerate(tasks))
 
             def start(task: _Count | _Merge) -> list[Any]:
-                return task.start(asked)
+                return task.start(request)
 
             def name(task: _Count | _Merge) -> str:
                 if isinstance(task, _Merge):
@@ -189,11 +191,11 @@ class Cluster:
                 return run(tasks, start, name, processors, self.tell)
 
             def finished() -> Iterator[tuple[_Count, _Facts]]:
-                for task, facts, found in ran(queue):
+                for task, facts, counts in ran(queue):
                     if isinstance(task, _Merge):
-                        queue.first += shuffle.merged(task, facts, found)
+                        queue.first += shuffle.merged(task, facts, counts)
                         continue
-                    queue.first += shuffle.counted(task, facts, found)
+                    queue.first += shuffle.counted(task, facts, counts)
                     if facts.more:
                         queue.first.append(task.later())
                     else:
@@ -206,9 +208,9 @@ class Cluster:
                     digests[source] += some
                 if not isinstance(task.reads, list):
                     continue
-                done += sum(part.size or 0 for part, _ in task.reads)
+                finished_size += sum(part.size or 0 for part, _ in task.reads)
                 if progress:
-                    progress("count", ProgressCount(done, documents), total)
+                    progress("count", ProgressCount(finished_size, documents), total)
             while uneven := shuffle.leveled():
                 queue.first += uneven
                 deque(finished(), maxlen=0)
@@ -216,7 +218,7 @@ class Cluster:
             stretches: list[list[Any]] = []
             rows = length = 0
             partitions = shuffle.finest
-            for _, facts, found in ran(shuffle.last(least)):
+            for _, facts, found in ran(shuffle.last(min_count)):
                 rows += sum(facts.rows)
                 length += sum(facts.lengths)
                 stretches.append(found)
@@ -280,9 +282,9 @@ class _Queue:
     Tasks can be added even when the queue is empty.
     """
 
-    def __init__(self, others: Iterator[_Count]) -> None:
+    def __init__(self, later_tasks: Iterator[_Count]) -> None:
         self.first: deque[_Count | _Merge] = deque()
-        self._others = others
+        self._others = later_tasks
 
     def __iter__(self) -> _Queue:
         return self
@@ -324,13 +326,13 @@ class _Count(NamedTuple):
     rounds: int
     skipped: int = 0
 
-    def start(self, asked: Any) -> list[Any]:
+    def start(self, request: Any) -> list[Any]:
         reads = self.task.reads
         if not isinstance(reads, list):
-            return [_digests.remote(asked, reads)]
+            return [_digests.remote(request, reads)]
         counted: Any = _count.options(num_returns=self.rounds * self.partitions + 1)
         *tables, facts = counted.remote(
-            asked, reads, self.number, self.partitions, self.skipped, self.rounds
+            request, reads, self.number, self.partitions, self.skipped, self.rounds
         )
         return [facts, *tables]
 
@@ -402,11 +404,11 @@ class _Shuffle:
     def _add(self, group: _Group) -> list[_Merge]:
         """Add a group, and return the merges to do now."""
         of = group.level, len(group.tables)
-        waiting = self._waiting.setdefault(of, [])
-        waiting.append(group)
-        if len(waiting) < FAN_IN:
+        pending = self._waiting.setdefault(of, [])
+        pending.append(group)
+        if len(pending) < FAN_IN:
             return []
-        return self._merged(self._waiting.pop(of), self._parts(waiting, of[1]))
+        return self._merged(self._waiting.pop(of), self._parts(pending, of[1]))
 
     def _parts(self, groups: Sequence[_Group], partitions: int) -> int:
         return parts_of_each(sum(group.size for group in groups), partitions, self._memory)
@@ -420,19 +422,19 @@ class _Shuffle:
             for number in range(partitions)
         ]
 
-    def counted(self, task: _Count, facts: _Facts, found: list[Any]) -> list[_Merge]:
+    def counted(self, task: _Count, facts: _Facts, refs: list[Any]) -> list[_Merge]:
         """Take the tables of a counting task, and return the merges to do now."""
         merges = []
         for number, (rows, length) in enumerate(zip(facts.rows, facts.lengths, strict=True)):
-            tables = found[number * task.partitions : (number + 1) * task.partitions]
+            tables = refs[number * task.partitions : (number + 1) * task.partitions]
             merges += self._add(_Group(tables, rows, length))
             self._rows[task.number] = self._rows.get(task.number, 0) + rows
         return merges
 
-    def merged(self, task: _Merge, facts: _Facts, found: list[Any]) -> list[_Merge]:
+    def merged(self, task: _Merge, facts: _Facts, refs: list[Any]) -> list[_Merge]:
         """Take the tables of a merge, and return the merges to do now."""
         into = task.into
-        into.tables[task.partition :: task.partitions] = found
+        into.tables[task.partition :: task.partitions] = refs
         into.rows += sum(facts.rows)
         into.length += sum(facts.lengths)
         into.missing -= 1
@@ -457,10 +459,10 @@ class _Shuffle:
                 merges += self._merged(some, partitions // of[1])
         return merges
 
-    def last(self, least: int) -> Iterator[_Merge]:
+    def last(self, min_count: int) -> Iterator[_Merge]:
         """Yield the last merge of each partition, cut into stretches of positions.
 
-        Pre-tokens that occur fewer than `least` times are dropped.
+        Pre-tokens that occur fewer than `min_count` times are dropped.
         """
         groups = [group for some in self._waiting.values() for group in some]
         self._waiting.clear()
@@ -469,7 +471,7 @@ class _Shuffle:
             tables = [group.tables[number] for group in groups]
             for group in groups:
                 group.tables[number] = None
-            yield _Merge(_Group([]), number, 1, 1, tables, least, cuts)
+            yield _Merge(_Group([]), number, 1, 1, tables, min_count, cuts)
 
 
 def parts_of_each(size: float, partitions: int, memory: int) -> int:
@@ -500,11 +502,11 @@ def _cuts(rows: dict[int, int]) -> list[tuple[int, int]]:
     total = sum(rows.values())
     count = min(total // _STRETCH + 1, _STRETCHES)
     sources = sorted(rows)
-    ends = list(accumulate(rows[source] for source in sources))
+    row_ends = list(accumulate(rows[source] for source in sources))
     cuts = []
-    for place in (total * number // count for number in range(1, count)):
-        at = bisect_right(ends, place)
-        cuts.append((sources[at], place - (ends[at] - rows[sources[at]])))
+    for row in (total * number // count for number in range(1, count)):
+        at = bisect_right(row_ends, row)
+        cuts.append((sources[at], row - (row_ends[at] - rows[sources[at]])))
     return cuts
 
 
@@ -523,27 +525,29 @@ def _fetched(
 
 @ray.remote(max_retries=RETRIES)
 def _count(
-    asked: _Asked,
+    request: _Asked,
     reads: list[tuple[SourcePart, int]],
     number: int,
     partitions: int,
     skipped: int,
     rounds: int,
 ) -> Iterator[Any]:
-    recipe, options, of = asked
+    recipe, options, of = request
     assert options.memory is not None
-    most = options.memory // COUNTED
-    before = 0
+    memory_limit = options.memory // COUNTED
+    documents_before = 0
     rows: list[int] = []
     lengths: list[int] = []
     with at_home(of):
-        for at, found in enumerate(counting.count_parts(reads, recipe, options, memory_limit=most)):
-            counts, documents, size, digests = found
-            del found
+        for at, part_counts in enumerate(
+            counting.count_parts(reads, recipe, options, memory_limit=memory_limit)
+        ):
+            counts, documents, size, digests = part_counts
+            del part_counts
             if at == skipped + rounds:
                 yield tried(_Facts(rows=rows, lengths=lengths, more=True))
                 return
-            start, before = before, before + len(counts)
+            start, documents_before = documents_before, documents_before + len(counts)
             if at < skipped:
                 continue
             table = arrow.table_of_counts(counts, number, start)
@@ -557,15 +561,15 @@ def _count(
 
 
 @ray.remote(max_retries=RETRIES)
-def _digests(asked: _Asked, source: Source) -> TaskResult:
-    recipe, options, of = asked
+def _digests(request: _Asked, source: Source) -> TaskResult:
+    recipe, options, of = request
     with at_home(of):
         return tried(_Facts(digests=[counting.source_digests(source, recipe, options)]))
 
 
 @ray.remote(max_retries=RETRIES)
 def _merge(
-    least: int,
+    min_count: int,
     cuts: Sequence[tuple[int, int]],
     number: int,
     partitions: int,
@@ -583,12 +587,14 @@ def _merge(
     for part in some:
         merged = arrow.merge_counts(part)
         del part
-        if least > 1:
-            merged = merged.filter(compute.greater_equal(merged["count"], least)).combine_chunks()
+        if min_count > 1:
+            merged = merged.filter(
+                compute.greater_equal(merged["count"], min_count)
+            ).combine_chunks()
         rows.append(merged.num_rows)
         lengths.append(_length(merged))
-        ends = [_place(merged, *cut) for cut in cuts]
-        for start, end in zip([0, *ends], [*ends, merged.num_rows], strict=True):
+        positions = [_row_position(merged, *cut) for cut in cuts]
+        for start, end in zip([0, *positions], [*positions, merged.num_rows], strict=True):
             yield merged.slice(start, end - start)
         del merged
     yield tried(_Facts(rows=rows, lengths=lengths))
@@ -599,15 +605,15 @@ def _length(table: pa.Table) -> int:
     return sum(table_columns.text_column(chunk).size for chunk in table["pre_token"].chunks)
 
 
-def _place(table: pa.Table, source: int, place: int) -> int:
+def _row_position(table: pa.Table, source: int, offset: int) -> int:
     """Return the index of the first row of a merged table at or after a position."""
     if not table.num_rows:
         return 0
-    sources, places = (
+    sources, offsets = (
         table_columns.numbers(table[name].chunk(0)).cast("Q") for name in ("source", "place")
     )
-    first, end = bisect_left(sources, source), bisect_right(sources, source)
-    return bisect_left(places, place, first, end)
+    start, end = bisect_left(sources, source), bisect_right(sources, source)
+    return bisect_left(offsets, offset, start, end)
 
 
 def dataset_source(dataset: ray.data.Dataset, text: str) -> Records:
@@ -624,8 +630,10 @@ def dataset_source(dataset: ray.data.Dataset, text: str) -> Records:
         row = 1
         for number in numbers:
             for batch in ray.get(blocks[number]).to_batches():
-                first, *below = table_columns.path_to(batch.schema, text, name)
-                yield from table_columns.column_batches(batch.column(first), below, text, name, row)
+                column, *fields = table_columns.path_to(batch.schema, text, name)
+                yield from table_columns.column_batches(
+                    batch.column(column), fields, text, name, row
+                )
                 row += batch.num_rows
 
     def between(boundaries: Sequence[int], number: int) -> Iterator[Batch]:

@@ -175,20 +175,20 @@ def planned(
     # In a round, a task counts until its memory is full.
     rounds = math.ceil(costs.distinct(size / max(tasks, 1)) * _SLOT * COUNTED / memory)
     tables = max(tasks * rounds, 1)
-    each = size / tables
-    counting = costs.distinct(each) * max(_COUNTING, row)
+    table_size = size / tables
+    counting = costs.distinct(table_size) * max(_COUNTING, row)
     rows = merging = 0.0
     partitions = partitions or min(workers, 64)
     while tables > 1:
         merged = min(tables, FAN_IN)
-        given = merged * costs.distinct(each)
-        parts = parts_of_each(given * row, partitions, memory)
+        table_entries = merged * costs.distinct(table_size)
+        parts = parts_of_each(table_entries * row, partitions, memory)
         # While a table is divided, a 64-bit number for each row stays in memory.
-        numbers = 8 * given / partitions if parts > 1 else 0.0
-        merging = max(merging, given * row / partitions / parts * _MERGING + numbers)
-        rows += tables * costs.distinct(each)
+        numbers = 8 * table_entries / partitions if parts > 1 else 0.0
+        merging = max(merging, table_entries * row / partitions / parts * _MERGING + numbers)
+        rows += tables * costs.distinct(table_size)
         partitions *= parts
-        tables, each = math.ceil(tables / FAN_IN), each * FAN_IN
+        tables, table_size = math.ceil(tables / FAN_IN), table_size * FAN_IN
     distinct = costs.distinct(size)
     return Plan(
         tasks,
@@ -220,12 +220,14 @@ def measure(parts: Sequence[SourcePart], recipe: Recipe, options: TrainOptions) 
     Raises:
         TokctlError: as a training.
     """
-    alone = replace(options, threads=1, weights={}, extend=None)
+    local_options = replace(options, threads=1, weights={}, extend=None)
     step = max(1, len(parts) // _SAMPLED)
     heads = [_Head(part) for part in parts[::step][:_SAMPLED]]
-    half, few = counting.count([head.first(2) for head in heads], recipe, alone)
+    half_count, half_documents = counting.count(
+        [head.first(2) for head in heads], recipe, local_options
+    )
     timing = Timing()
-    counts, read = counting.count([head.first(1) for head in heads], recipe, alone)
+    counts, read = counting.count([head.first(1) for head in heads], recipe, local_options)
     timing.lap("count")
     for head in heads:
         hashlib.sha256(b"".join(head.texts)).digest()
@@ -233,7 +235,7 @@ def measure(parts: Sequence[SourcePart], recipe: Recipe, options: TrainOptions) 
     size, distinct = max(read.bytes, 1), max(len(counts), 1)
     text = arrow.table_of_counts(counts, 0)
     timing.lap("")  # not counted: the import of pyarrow
-    arrow.merge_counts([text, arrow.table_of_counts(half, 1)])
+    arrow.merge_counts([text, arrow.table_of_counts(half_count, 1)])
     timing.lap("merge")
     some = arrow.partition_counts(text, 16)
     timing.lap("")
@@ -242,18 +244,18 @@ def measure(parts: Sequence[SourcePart], recipe: Recipe, options: TrainOptions) 
     training.fill(counts, read, recipe, replace(options, extend=None), None, Timing())
     timing.lap("train")
     beta = 1.0
-    if size > few.bytes > 0 and len(half):
-        beta = math.log(distinct / len(half)) / math.log(size / few.bytes)
+    if size > half_documents.bytes > 0 and len(half_count):
+        beta = math.log(distinct / len(half_count)) / math.log(size / half_documents.bytes)
     beta = min(max(beta, 0.0), 1.0)
-    taken = sum(head.taken for head in heads)
+    bytes_taken = sum(head.taken for head in heads)
     return Costs(
         k=distinct / size**beta,
         beta=beta,
         length=text["pre_token"].nbytes / distinct - 8,
-        expansion=size / taken if taken else 1.0,
+        expansion=size / bytes_taken if bytes_taken else 1.0,
         count=timing.seconds["count"] / size,
         digest=timing.seconds["digest"] / size,
-        merge=timing.seconds["merge"] / (distinct + len(half)),
+        merge=timing.seconds["merge"] / (distinct + len(half_count)),
         collect=timing.seconds["collect"] / distinct,
         train=timing.seconds["train"] / distinct,
     )

@@ -87,17 +87,17 @@ def connected(address: str | None) -> Iterator[int]:
     # Turns off usage reports to Ray's makers, and a warning about graphics cards.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    own: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     if address is None and "RAY_ADDRESS" not in os.environ:
-        own = {"address": "local", "num_cpus": available_threads(), "include_dashboard": False}
+        settings = {"address": "local", "num_cpus": available_threads(), "include_dashboard": False}
     elif address is not None:
-        own = {"address": address}
+        settings = {"address": address}
     if address is not None and address.startswith(_CLIENT):
         _check_answers(address)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the error below says the same
-            ray.init(log_to_driver=False, logging_level=logging.ERROR, **own)
+            ray.init(log_to_driver=False, logging_level=logging.ERROR, **settings)
     except Exception as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
         raise BadInput(
@@ -107,12 +107,12 @@ def connected(address: str | None) -> Iterator[int]:
         ) from None
     # Ray prints messages about lost workers to stdout, even without `log_to_driver`. `run` reports
     # lost workers instead.
-    said, worker._worker_logs_enabled = worker._worker_logs_enabled, False
+    prints_logs, worker._worker_logs_enabled = worker._worker_logs_enabled, False
     try:
         yield _processors()
     finally:
         ray.shutdown()
-        worker._worker_logs_enabled = said
+        worker._worker_logs_enabled = prints_logs
 
 
 def _check_answers(address: str) -> None:
@@ -166,21 +166,21 @@ def run(
         TokctlError: a task raised it, or the workers of a task died repeatedly.
     """
     running: dict[Any, tuple[T, list[Any]]] = {}
-    waiting = iter(tasks)
+    remaining_tasks = iter(tasks)
     while True:
-        for task in islice(waiting, _AHEAD * processors - len(running)):
-            first, *others = start(task)
-            running[first] = task, others
+        for task in islice(remaining_tasks, _AHEAD * processors - len(running)):
+            result_ref, *other_refs = start(task)
+            running[result_ref] = task, other_refs
         if not running:
             return
-        (done,), _ = ray.wait(list(running), num_returns=1)
-        task, others = running.pop(done)
+        (ready,), _ = ray.wait(list(running), num_returns=1)
+        task, other_refs = running.pop(ready)
         with explained(name(task)):
-            given, lost = ray.get(done)
+            given, lost = ray.get(ready)
         if lost and tell:
             often = f" {lost} times" if lost > 1 else ""
             tell(f"{name(task)}: done again, because its worker was lost{often}")
-        yield task, given, others
+        yield task, given, other_refs
 
 
 def home() -> DriverHost:

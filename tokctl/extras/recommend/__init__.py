@@ -147,11 +147,11 @@ def candidates_of(names: Sequence[str] | None, *, spaceless: bool) -> list[Token
         TokctlError: A name is unknown.
     """
     by_algorithm: dict[str, list[str]] = {}
-    for name, one in CANDIDATES.items():
-        of_it = by_algorithm.setdefault(one.recipe.algorithm, [])
-        if spaceless or not one.crosses:
+    for name, candidate in CANDIDATES.items():
+        of_it = by_algorithm.setdefault(candidate.recipe.algorithm, [])
+        if spaceless or not candidate.crosses:
             of_it.append(name)
-    wanted: set[str] = set()
+    algorithms: set[str] = set()
     for name in by_algorithm if names is None else names:
         if name not in CANDIDATES and name not in by_algorithm:
             raise BadOption(
@@ -160,23 +160,25 @@ def candidates_of(names: Sequence[str] | None, *, spaceless: bool) -> list[Token
                 "tokctl compare --algo trains and measures every algorithm",
                 "unknown-name",
             )
-        wanted.update(by_algorithm.get(name, [name]))
-    if not wanted:
+        algorithms.update(by_algorithm.get(name, [name]))
+    if not algorithms:
         raise BadOption("no candidate is named", "name one, or leave it to all", "missing-option")
-    return [one for name, one in CANDIDATES.items() if name in wanted]
+    return [candidate for name, candidate in CANDIDATES.items() if name in algorithms]
 
 
 def sizes_of(sizes: Sequence[int] | None) -> tuple[int, ...]:
     """Return the sizes to try, ascending; raise TokctlError if one is not a vocabulary size."""
-    found = SIZES if sizes is None else tuple(sorted(set(sizes)))
-    for size in found:
+    grid = SIZES if sizes is None else tuple(sorted(set(sizes)))
+    for size in grid:
         if type(size) is not int or not 0 < size < 2**32:
             raise BadOption(
-                f"a vocabulary of {size!r} can't be tried", "give a number of ids", "bad-value"
+                f"invalid value {size!r} for sizes",
+                "give numbers of ids of at least 1",
+                "bad-value",
             )
-    if not found:
+    if not grid:
         raise BadOption("no size is named", "name one, or leave it to all", "missing-option")
-    return found
+    return grid
 
 
 # -- The model that the tokenizer is for -----------------------------------------------------------
@@ -210,7 +212,7 @@ class ModelShape:
         """Return the shape for N parameters; raise TokctlError if N is out of range."""
         if type(parameters) is not int or not 1000 <= parameters <= 10**15:
             raise BadOption(
-                f"a model can't have {parameters!r} parameters",
+                f"invalid value {parameters!r} for parameters",
                 "give a number from a thousand (1K) to a thousand billion and more: 125M, 7B"
                 if isinstance(parameters, int)
                 else "give a whole number: 1_000_000_000",
@@ -225,8 +227,8 @@ class ModelShape:
 
     def share(self, vocabulary: int, *, tied: bool = True) -> float:
         """Return the embeddings' share of all parameters; untied embeddings are two matrices."""
-        found = self.embedding(vocabulary) * (1 if tied else 2)
-        return found / (self.parameters + found)
+        parameters = self.embedding(vocabulary) * (1 if tied else 2)
+        return parameters / (self.parameters + parameters)
 
     def flops_per_byte(self, vocabulary: int, bytes_per_token: float) -> float:
         """Return the training compute in FLOPs per byte of text.
@@ -287,21 +289,23 @@ class HeldOutCorpus:
 
 def _pieces(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield a document in pieces, cut at line ends if possible, whatever its blocks are."""
-    rest = b""
+    remainder = b""
     for block in blocks:
-        rest += block
+        remainder += block
         start = 0
-        while len(rest) - start > 2 * _PIECE:
-            end = rest.find(b"\n", start + _PIECE, start + 2 * _PIECE) + 1
+        while len(remainder) - start > 2 * _PIECE:
+            end = remainder.find(b"\n", start + _PIECE, start + 2 * _PIECE) + 1
             if not end:
                 end = start + 2 * _PIECE
                 # A UTF-8 character has at most three bytes after its first.
-                end -= next((back for back in range(4) if rest[end - back] & 0xC0 != 0x80), 0)
-            yield rest[start:end]
+                end -= next(
+                    (overlap for overlap in range(4) if remainder[end - overlap] & 0xC0 != 0x80), 0
+                )
+            yield remainder[start:end]
             start = end
-        rest = rest[start:]
-    if rest:
-        yield rest
+        remainder = remainder[start:]
+    if remainder:
+        yield remainder
 
 
 class _Sampler:
@@ -332,15 +336,18 @@ class _Sampler:
 
     def documents(self) -> list[tuple[bytes, int]]:
         """Return the kept documents in order, with their counts; pieces if some were dropped."""
-        kept = sorted(self.kept, key=lambda one: one[1])
+        sampled = sorted(self.kept, key=lambda entry: entry[1])
         if self.is_all:
-            whole: dict[int, list[bytes]] = {}
+            pieces_by_document: dict[int, list[bytes]] = {}
             counts: dict[int, int] = {}
-            for _, _, document, piece, count in kept:
-                whole.setdefault(document, []).append(piece)
+            for _, _, document, piece, count in sampled:
+                pieces_by_document.setdefault(document, []).append(piece)
                 counts[document] = count
-            return [(b"".join(parts), counts[document]) for document, parts in whole.items()]
-        return [(piece, count) for _, _, _, piece, count in kept]
+            return [
+                (b"".join(parts), counts[document])
+                for document, parts in pieces_by_document.items()
+            ]
+        return [(piece, count) for _, _, _, piece, count in sampled]
 
     @property
     def is_all(self) -> bool:
@@ -362,8 +369,8 @@ def _read(
                     progress("count", read, None)
             documents += 1
             continue
-        for given in source.batches():
-            batch = checked_batch(given, source, errors)
+        for raw_batch in source.batches():
+            batch = checked_batch(raw_batch, source, errors)
             counts = batch.counts or [1] * len(batch.texts)
             for text, count in zip(batch.texts, counts, strict=True):
                 for piece in _pieces([text]) if count else ():
@@ -378,10 +385,10 @@ def _read(
 def _text(documents: Sequence[tuple[bytes, int]]) -> Text:
     """Return documents with counts as one text."""
     data = b"".join(text for text, _ in documents)
-    ends = array("Q", accumulate(len(text) for text, _ in documents))
+    text_ends = array("Q", accumulate(len(text) for text, _ in documents))
     counts = array("Q", (count for _, count in documents))
     weighted = any(count != 1 for count in counts)
-    return Text("", data, ends, counts if weighted else None, is_utf8=True)
+    return Text("", data, text_ends, counts if weighted else None, is_utf8=True)
 
 
 def read_corpus(
@@ -421,18 +428,18 @@ def read_corpus(
         raise BadInput("the text is empty", "name a text to train a tokenizer on")
     sampled = None if sampler.is_all else sum(len(text) for text, _ in documents)
     if not isinstance(held_out, (int, float)):
-        other, _, _ = _read(held_out, sample_size, seed, errors, progress)
-        if not other.kept:
+        held_out_text, _, _ = _read(held_out, sample_size, seed, errors, progress)
+        if not held_out_text.kept:
             raise BadInput("the text to measure on is empty", "name another with --held-out")
-        parts = [_text(documents)], [_text(other.documents())], ""
+        parts = [_text(documents)], [_text(held_out_text.documents())], ""
     else:
-        parts = _apart(documents, held_out, seed)
+        parts = _split_held_out(documents, held_out, seed)
     training, measured, unit = parts
     unit = "pieces" if unit and sampled is not None else unit
     return HeldOutCorpus(count, read, sampled, tuple(training), tuple(measured), unit)
 
 
-def _apart(
+def _split_held_out(
     documents: Sequence[tuple[bytes, int]], share: float, seed: int
 ) -> tuple[list[Text], list[Text], str]:
     """Return the texts to train on, the held-out texts, and the unit of the held-out part."""
@@ -449,14 +456,14 @@ def _apart(
             for text, (_, count) in zip(texts, documents, strict=True)
         ]
         splits = [split(text, share, seed=seed) for text in texts]
-        if units := {one.unit for one in splits if one.unit}:
-            measured = [one.measured for one in splits if one.unit]
-            return [one.training for one in splits], measured, listed(sorted(units))
+        if units := {part.unit for part in splits if part.unit}:
+            measured = [part.measured for part in splits if part.unit]
+            return [part.training for part in splits], measured, listed(sorted(units))
     pieces = [(piece, count) for text, count in documents for piece in _pieces([text])]
     for unit, parts in (("documents", documents), ("pieces", pieces)):
-        one = split(_text(parts), share, seed=seed)
-        if one.unit:
-            return [one.training], [one.measured], unit
+        part = split(_text(parts), share, seed=seed)
+        if part.unit:
+            return [part.training], [part.measured], unit
     raise BadInput(
         "the text is too short: no part of it can be held out",
         "give more of it: candidates are measured on text that they were not trained on",
@@ -503,31 +510,31 @@ class SizeCurve:
 
     def gain(self, point: CurvePoint) -> float | None:
         """Return the share of tokens that a point saves over the one before, or None."""
-        before = [one for one in self.points if one.size < point.size]
-        return 1 - point.tokens / before[-1].tokens if before else None
+        smaller = [other for other in self.points if other.size < point.size]
+        return 1 - point.tokens / smaller[-1].tokens if smaller else None
 
 
-def doubling_gain(points: Sequence[CurvePoint], place: int) -> float | None:
-    """Return the share of tokens that doubling the size saves from the point at index `place`.
+def doubling_gain(points: Sequence[CurvePoint], index: int) -> float | None:
+    """Return the share of tokens that doubling the size saves from the point at index `index`.
 
     Points ascend by size. The gain is measured up to the largest size within the doubling. If the
     size grows by a factor from 1.4 to 2, the gain is extrapolated to a doubling as a power; below
     1.4, the result is None.
     """
-    first = points[place]
-    last = max(
-        (point for point in points[place:] if point.size <= 2 * first.size),
+    lower = points[index]
+    upper = max(
+        (point for point in points[index:] if point.size <= 2 * lower.size),
         key=lambda point: point.size,
     )
-    return _per_doubling(first, last)
+    return _per_doubling(lower, upper)
 
 
-def _per_doubling(first: CurvePoint, last: CurvePoint) -> float | None:
+def _per_doubling(lower: CurvePoint, upper: CurvePoint) -> float | None:
     """Return the share of tokens saved between two points, scaled to a doubling of the size."""
-    if last.size < 1.4 * first.size:
+    if upper.size < 1.4 * lower.size:
         return None
-    left: float = (last.tokens / first.tokens) ** (1 / math.log2(last.size / first.size))
-    return 1 - left
+    ratio: float = (upper.tokens / lower.tokens) ** (1 / math.log2(upper.size / lower.size))
+    return 1 - ratio
 
 
 def knee(points: Sequence[CurvePoint]) -> CurvePoint | None:
@@ -535,8 +542,8 @@ def knee(points: Sequence[CurvePoint]) -> CurvePoint | None:
 
     None if every measured doubling saves more.
     """
-    for place, point in enumerate(points):
-        gain = doubling_gain(points, place)
+    for index, point in enumerate(points):
+        gain = doubling_gain(points, index)
         if gain is not None and gain < LEAST_GAIN:
             return point
     return None
@@ -546,17 +553,17 @@ def envelope(curves: Iterable[SizeCurve]) -> list[tuple[CurvePoint, str]]:
     """Return, for each size, the fewest tokens of any candidate up to this size, and its name."""
     every = sorted(
         ((point, curve.name) for curve in curves for point in curve.points),
-        key=lambda one: (one[0].size, one[0].tokens),
+        key=lambda entry: (entry[0].size, entry[0].tokens),
     )
-    found: list[tuple[CurvePoint, str]] = []
+    lowest: list[tuple[CurvePoint, str]] = []
     for point, name in every:
-        if found and point.tokens >= found[-1][0].tokens:
-            best, name = found[-1]
+        if lowest and point.tokens >= lowest[-1][0].tokens:
+            best, name = lowest[-1]
             point = replace(best, size=point.size)
-        if found and found[-1][0].size == point.size:
+        if lowest and lowest[-1][0].size == point.size:
             continue
-        found.append((point, name))
-    return found
+        lowest.append((point, name))
+    return lowest
 
 
 class _Bench:
@@ -578,36 +585,40 @@ class _Bench:
             sources, vocab_size=size, recipe=recipe, threads=self.threads, coverage=coverage
         )
 
-    def model(self, one: TokenizerCandidate, size: int) -> Tokenizer | None:
+    def model(self, candidate: TokenizerCandidate, size: int) -> Tokenizer | None:
         """Return the candidate at a size, or None if the size is too small for its alphabet.
 
         If a recipe's trainings nest, smaller models are cut out of the largest one.
         """
-        made = self._made.get(one.name, [])
-        larger = [other for other in made if size <= other.vocab_size or _ran_out(other)]
+        models = self._made.get(candidate.name, [])
+        larger = [
+            larger_model
+            for larger_model in models
+            if size <= larger_model.vocab_size or _ran_out(larger_model)
+        ]
         try:
-            if larger and (found := prune_to(larger[-1], size)):
+            if larger and (pruned := prune_to(larger[-1], size)):
                 # Keep this model, too: cutting the next size out of a smaller model is faster.
-                self._made[one.name] = [made[0], found]
-                return found
-            found = self.train(one.recipe, size)
+                self._made[candidate.name] = [models[0], pruned]
+                return pruned
+            pruned = self.train(candidate.recipe, size)
         except (CoreError, OutOfMemoryError):
             raise
         except TokctlError as error:  # the alphabet is larger than the size
             self.failed = self.failed or error
             return None
-        if one.recipe.traits.is_nested:
-            self._made[one.name] = [found]
-        return found
+        if candidate.recipe.traits.is_nested:
+            self._made[candidate.name] = [pruned]
+        return pruned
 
     def measure(self, tokenizer: Tokenizer, *, lines: bool = False) -> list[Measurement]:
         """Measure a model on each held-out text."""
         texts = self.corpus.measured
         return [measure_all(tokenizer, text, self.threads, lines=lines) for text in texts]
 
-    def point(self, one: TokenizerCandidate, size: int) -> CurvePoint | None:
+    def point(self, candidate: TokenizerCandidate, size: int) -> CurvePoint | None:
         """Return the candidate's result at a size, or None if there is no model or no token."""
-        tokenizer = self.model(one, size)
+        tokenizer = self.model(candidate, size)
         self.tell()
         if tokenizer is None:
             return None
@@ -615,10 +626,10 @@ class _Bench:
         if not counts.tokens:
             return None
         self.text = counts
-        self._lines[one.name] = counts.exact_lines / counts.lines if counts.lines else 1.0
+        self._lines[candidate.name] = counts.exact_lines / counts.lines if counts.lines else 1.0
         return CurvePoint(tokenizer.vocab_size, counts.tokens, counts.bytes / counts.tokens)
 
-    def curve(self, one: TokenizerCandidate, sizes: Sequence[int]) -> SizeCurve:
+    def curve(self, candidate: TokenizerCandidate, sizes: Sequence[int]) -> SizeCurve:
         """Return the candidate's results at these sizes, as far as the text suffices.
 
         If it does not, the last point is at the largest multiple of 128 that the candidate reaches,
@@ -627,16 +638,16 @@ class _Bench:
         points: dict[int, CurvePoint] = {}
         reach: int | None = None
         for size in sorted(sizes, reverse=True):
-            if (found := self.point(one, size)) is None:
+            if (point := self.point(candidate, size)) is None:
                 continue
-            if found.size < size:
-                reach = found.size
-                last = 128 * (reach // 128) or reach
-                found = points.get(last) or self.point(one, last) or found
-            if found:
-                points[found.size] = found
+            if point.size < size:
+                reach = point.size
+                last_size = 128 * (reach // 128) or reach
+                point = points.get(last_size) or self.point(candidate, last_size) or point
+            if point:
+                points[point.size] = point
         ordered = tuple(points[size] for size in sorted(points))
-        return SizeCurve(one.name, ordered, reach, self._lines.get(one.name, 1.0))
+        return SizeCurve(candidate.name, ordered, reach, self._lines.get(candidate.name, 1.0))
 
 
 # -- The recommendation ----------------------------------------------------------------------------
@@ -752,7 +763,7 @@ class Recommendation:
             "bytes_per_token": self.bytes_per_token,
             "interval": _ends(self.interval),
             "options": list(self.options),
-            "advice": [one._asdict() for one in self.advice],
+            "advice": [item._asdict() for item in self.advice],
             "corpus": {
                 "documents": corpus.documents,
                 "bytes": corpus.bytes,
@@ -778,37 +789,37 @@ class Recommendation:
                 for curve in self.curves
             ],
             "differences": [
-                {"candidate": one.name, "more_tokens": one.more, "interval": _ends(one.interval)}
-                for one in self.differences
+                {"candidate": item.name, "more_tokens": item.more, "interval": _ends(item.interval)}
+                for item in self.differences
             ],
             "coverages": [
                 {
-                    "coverage": one.coverage,
-                    "alphabet": one.alphabet,
-                    "more_tokens": one.more,
-                    "interval": _ends(one.interval),
+                    "coverage": item.coverage,
+                    "alphabet": item.alphabet,
+                    "more_tokens": item.more,
+                    "interval": _ends(item.interval),
                 }
-                for one in self.coverages
+                for item in self.coverages
             ],
         }
 
     def _point(self, curve: SizeCurve, point: CurvePoint) -> dict[str, Any]:
         """Return a point of a curve as JSON data, with embedding sizes if a shape is given."""
         shape = self.shape
-        found: dict[str, Any] = {
+        document: dict[str, Any] = {
             "vocab_size": point.size,
             "tokens": point.tokens,
             "bytes_per_token": point.bytes_per_token,
             "gain": curve.gain(point),
         }
         if shape:
-            found |= {
+            document |= {
                 "embedding_parameters": shape.embedding(point.size),
                 "embedding_share": shape.share(point.size),
                 "embedding_share_untied": shape.share(point.size, tied=False),
                 "flops_per_byte": shape.flops_per_byte(point.size, point.bytes_per_token),
             }
-        return found
+        return document
 
 
 def _quoted(word: str) -> str:
@@ -877,30 +888,36 @@ def recommend(
         check_threads(threads)
     if type(sample_size) is not int or sample_size < 1:
         raise BadOption(
-            f"a sample can't have {sample_size!r} bytes", "give a number from 1 up", "bad-value"
+            f"invalid value {sample_size!r} for sample_size",
+            "give a number of bytes of at least 1",
+            "bad-value",
         )
-    other = list(opened(held_out)) if isinstance(held_out, (str, Path)) else held_out
+    held_out_sources = list(opened(held_out)) if isinstance(held_out, (str, Path)) else held_out
     corpus = read_corpus(
         opened(texts),
-        held_out=other,
+        held_out=held_out_sources,
         seed=seed,
         sample_size=sample_size,
         errors=errors,
         progress=progress,
     )
-    done, planned = 0, len(tried) * len(grid) + 2 * len(QUARTERS) + len(COVERAGES)
+    finished, planned = 0, len(tried) * len(grid) + 2 * len(QUARTERS) + len(COVERAGES)
 
     def tell() -> None:
-        nonlocal done
-        done += 1
+        nonlocal finished
+        finished += 1
         if progress:
-            progress("sweep", done, max(done, planned))
+            progress("sweep", finished, max(finished, planned))
 
     bench = _Bench(corpus, threads or available_threads(), tell)
-    curves = {one.name: bench.curve(one, grid) for one in tried}
+    curves = {tried_candidate.name: bench.curve(tried_candidate, grid) for tried_candidate in tried}
     if bench.text and no_words(bench.text):
         tried = candidates_of(candidates, spaceless=True)
-        curves = {one.name: curves.get(one.name) or bench.curve(one, grid) for one in tried}
+        curves = {
+            tried_candidate.name: curves.get(tried_candidate.name)
+            or bench.curve(tried_candidate, grid)
+            for tried_candidate in tried
+        }
     curves = {name: curve for name, curve in curves.items() if curve.points}
     if not curves:
         raise bench.failed or BadInput("the text has no words", "name another text")
@@ -908,9 +925,13 @@ def recommend(
     eligible = {name for name, curve in curves.items() if curve.round_trip == 1} or set(curves)
     name, size = _choose([curves[name] for name in eligible], shape)
     if sizes is None:
-        near = [64 * (size * part >> 11 - octave) for octave in (0, 1) for part in QUARTERS]
-        fine = [one for one in (*near, 2 * size) if SIZES[0] <= one <= SIZES[-1]]
-        curves[name] = _joined(curves[name], bench.curve(CANDIDATES[name], fine))
+        nearby = [64 * (size * part >> 11 - octave) for octave in (0, 1) for part in QUARTERS]
+        fine = [
+            tried_candidate
+            for tried_candidate in (*nearby, 2 * size)
+            if SIZES[0] <= tried_candidate <= SIZES[-1]
+        ]
+        curves[name] = _lower_envelope(curves[name], bench.curve(CANDIDATES[name], fine))
         size = _refined(curves[name], size, shape)
     if _ends_early(curves[name], size, shape):
         advice = (_too_short(curves, name, shape, corpus),)
@@ -934,11 +955,11 @@ def _choose(curves: Sequence[SizeCurve], shape: ModelShape | None) -> tuple[str,
 
 def _ends_early(curve: SizeCurve, size: int, shape: ModelShape | None) -> bool:
     """Return whether the end of the text limits the choice, because the curve is not flat yet."""
-    place = next(place for place, point in enumerate(curve.points) if point.size == size)
-    onwards = doubling_gain(curve.points, place) if shape is None else None
+    index = next(index for index, point in enumerate(curve.points) if point.size == size)
+    onwards = doubling_gain(curve.points, index) if shape is None else None
     if curve.reach is None or onwards is not None:
         return False
-    if shape is not None and place < len(curve.points) - 1:
+    if shape is not None and index < len(curve.points) - 1:
         return False
     gain = _gain_up_to(curve, size)
     return gain is None or gain >= FLAT
@@ -947,8 +968,8 @@ def _ends_early(curve: SizeCurve, size: int, shape: ModelShape | None) -> bool:
 def _gain_up_to(curve: SizeCurve, size: int) -> float | None:
     """Return the gain of a doubling up to the size; None if no smaller size shows it."""
     point = curve.at(size)
-    before = [one for one in curve.points if size >= 1.4 * one.size]
-    return _per_doubling(before[-1], point) if before and point else None
+    smaller = [other for other in curve.points if size >= 1.4 * other.size]
+    return _per_doubling(smaller[-1], point) if smaller and point else None
 
 
 def _cheapest(points: Sequence[CurvePoint], shape: ModelShape) -> CurvePoint:
@@ -958,17 +979,17 @@ def _cheapest(points: Sequence[CurvePoint], shape: ModelShape) -> CurvePoint:
 
 def _refined(curve: SizeCurve, size: int, shape: ModelShape | None) -> int:
     """Return the best size among all points of the curve around the chosen size."""
-    near = [point for point in curve.points if size < 2 * point.size]
+    nearby = [point for point in curve.points if size < 2 * point.size]
     if shape is not None:
-        return _cheapest(near, shape).size
-    found = knee([point for point in near if point.size <= 2 * size])
-    return found.size if found and found.size <= size else size
+        return _cheapest(nearby, shape).size
+    knee_point = knee([point for point in nearby if point.size <= 2 * size])
+    return knee_point.size if knee_point and knee_point.size <= size else size
 
 
-def _joined(one: SizeCurve, other: SizeCurve) -> SizeCurve:
-    """Return a curve with the points of both; at equal sizes, the points of `other`."""
-    points = {point.size: point for point in (*one.points, *other.points)}
-    return replace(one, points=tuple(points[size] for size in sorted(points)))
+def _lower_envelope(curve: SizeCurve, other_curve: SizeCurve) -> SizeCurve:
+    """Return a curve with the points of both; at equal sizes, the points of `other_curve`."""
+    points = {point.size: point for point in (*curve.points, *other_curve.points)}
+    return replace(curve, points=tuple(points[size] for size in sorted(points)))
 
 
 class _Chosen(NamedTuple):
@@ -993,30 +1014,37 @@ def _compared(
     The candidate with the fewest tokens is recommended, or the first of those that differ from it
     by no more than noise.
     """
-    models = {one: bench.model(CANDIDATES[one], size) for one in curves}
-    there = {
-        one: model
-        for one, model in models.items()
-        if model is not None and (model.vocab_size == size or one == name)
+    models = {candidate: bench.model(CANDIDATES[candidate], size) for candidate in curves}
+    fitting = {
+        candidate: model
+        for candidate, model in models.items()
+        if model is not None and (model.vocab_size == size or candidate == name)
     }
-    measured = {one: bench.measure(model, lines=True) for one, model in there.items()}
-    counts = {one: Counts.total(part.counts for part in own) for one, own in measured.items()}
-    fit = [one for one in there if one in eligible]
-    best = min(fit, key=lambda one: counts[one].tokens)
-    found = _more(bench, there, measured, best)
-    name = next(one for one in fit if one == best or found[one].is_noise)
+    measured = {candidate: bench.measure(model, lines=True) for candidate, model in fitting.items()}
+    counts = {
+        candidate: Counts.total(part.counts for part in texts)
+        for candidate, texts in measured.items()
+    }
+    fit = [candidate for candidate in fitting if candidate in eligible]
+    best = min(fit, key=lambda candidate: counts[candidate].tokens)
+    more_tokens = _token_difference(bench, fitting, measured, best)
+    name = next(
+        candidate for candidate in fit if candidate == best or more_tokens[candidate].is_noise
+    )
     if name != best:
-        found = _more(bench, there, measured, name)
-    for one, own in counts.items():
-        point = CurvePoint(size, own.tokens, own.bytes / own.tokens)
-        curves[one] = _joined(curves[one], replace(curves[one], points=(point,)))
-    chosen = _Chosen(CANDIDATES[name], size, there[name], counts[name])
-    differences = tuple(one for one in found.values() if one.name != name)
+        more_tokens = _token_difference(bench, fitting, measured, name)
+    for candidate, texts in counts.items():
+        point = CurvePoint(size, texts.tokens, texts.bytes / texts.tokens)
+        curves[candidate] = _lower_envelope(
+            curves[candidate], replace(curves[candidate], points=(point,))
+        )
+    chosen = _Chosen(CANDIDATES[name], size, fitting[name], counts[name])
+    differences = tuple(candidate for candidate in more_tokens.values() if candidate.name != name)
     coverages = _coverages(bench, chosen, measured[name])
     coverage = _coverage(coverages)
-    ranges = {name: range_of(there[name].model)}
-    alone = intervals({name: measured[name]}, ranges, name, bench.threads)
-    interval = alone[name].figures["bytes_per_token"]
+    ranges = {name: range_of(fitting[name].model)}
+    own_intervals = intervals({name: measured[name]}, ranges, name, bench.threads)
+    interval = own_intervals[name].figures["bytes_per_token"]
     options = (*chosen.candidate.options, "--vocab", str(size))
     if coverage not in (None, "1"):
         options += ("--coverage", str(coverage))
@@ -1036,7 +1064,7 @@ def _compared(
     )
 
 
-def _more(
+def _token_difference(
     bench: _Bench,
     models: Mapping[str, Tokenizer],
     measured: Mapping[str, Sequence[Measurement]],
@@ -1047,13 +1075,13 @@ def _more(
     The bootstrap over lines is that of `compare`: all models get the same lines.
     """
     ranges = {name: range_of(model.model) for name, model in models.items()}
-    found = intervals(measured, ranges, baseline, bench.threads)
+    model_intervals = intervals(measured, ranges, baseline, bench.threads)
     tokens = {
-        name: Counts.total(part.counts for part in own).tokens for name, own in measured.items()
+        name: Counts.total(part.counts for part in texts).tokens for name, texts in measured.items()
     }
     differences = {}
     for name in models:
-        interval = found[name].figures["nsl"]
+        interval = model_intervals[name].figures["nsl"]
         if isinstance(interval, Interval):
             interval = Interval(interval.low - 1, interval.high - 1)
         differences[name] = CandidateDifference(
@@ -1065,7 +1093,7 @@ def _more(
 
 
 def _coverages(
-    bench: _Bench, chosen: _Chosen, whole: Sequence[Measurement]
+    bench: _Bench, chosen: _Chosen, measurements: Sequence[Measurement]
 ) -> tuple[CoverageTrial, ...]:
     """Return the recommended candidate's results at each coverage; empty for a byte-level model."""
     recipe = chosen.candidate.recipe
@@ -1077,12 +1105,19 @@ def _coverages(
         if coverage != COVERAGES[0]:
             model = bench.train(recipe, chosen.size, coverage)
         models[coverage] = model
-        measured[coverage] = whole if coverage == COVERAGES[0] else bench.measure(model, lines=True)
+        measured[coverage] = (
+            measurements if coverage == COVERAGES[0] else bench.measure(model, lines=True)
+        )
         bench.tell()
-    found = _more(bench, models, measured, COVERAGES[0])
+    differences = _token_difference(bench, models, measured, COVERAGES[0])
     return tuple(
-        CoverageTrial(one, _alphabet(models[one]), found[one].more, found[one].interval)
-        for one in COVERAGES
+        CoverageTrial(
+            coverage,
+            _alphabet(models[coverage]),
+            differences[coverage].more,
+            differences[coverage].interval,
+        )
+        for coverage in COVERAGES
     )
 
 
@@ -1121,22 +1156,24 @@ def _sentences(
     if shape:
         yield Advice("embeddings", _on_embeddings(chosen.size, shape))
     algorithm = chosen.candidate.recipe.algorithm
-    same = [d for d in differences if CANDIDATES[d.name].recipe.algorithm == algorithm]
-    others = [d for d in differences if d not in same]
+    same_algorithm = [d for d in differences if CANDIDATES[d.name].recipe.algorithm == algorithm]
+    other_algorithms = [d for d in differences if d not in same_algorithm]
     lossy = [curves[name] for name in curves if name not in eligible]
-    compared = {chosen.candidate.name, *(one.name for one in differences)}
-    ended = [curve for curve in curves.values() if curve.name not in compared]
-    ends = {
+    compared = {chosen.candidate.name, *(difference.name for difference in differences)}
+    ended_early = [curve for curve in curves.values() if curve.name not in compared]
+    ending_notes = {
         is_same: [
-            f"{one.name} ends at {one.points[-1].size:,} ids"
-            for one in ended
-            if one.name in eligible
-            and (CANDIDATES[one.name].recipe.algorithm == algorithm) is is_same
+            f"{difference.name} ends at {difference.points[-1].size:,} ids"
+            for difference in ended_early
+            if difference.name in eligible
+            and (CANDIDATES[difference.name].recipe.algorithm == algorithm) is is_same
         ]
         for is_same in (True, False)
     }
-    yield Advice("algorithm", _on_algorithm(chosen, others, eligible, lossy, ends[False]))
-    yield Advice("pre-tokenizer", _on_pre_tokenizer(chosen, same, ends[True]))
+    yield Advice(
+        "algorithm", _on_algorithm(chosen, other_algorithms, eligible, lossy, ending_notes[False])
+    )
+    yield Advice("pre-tokenizer", _on_pre_tokenizer(chosen, same_algorithm, ending_notes[True]))
     characters = count_words(bench.corpus.training, "characters", bench.threads)
     unseen = count_words(bench.corpus.measured, "characters", bench.threads)
     yield Advice("numbers", _on_numbers(chosen, unseen))
@@ -1147,36 +1184,36 @@ def _sentences(
 def _on_size(chosen: _Chosen, curve: SizeCurve, shape: ModelShape | None) -> str:
     """Return a sentence on the vocabulary size."""
     size = chosen.size
-    place = next(place for place, point in enumerate(curve.points) if point.size == size)
-    point = curve.points[place]
-    said = [f"{size:,} ids"]
+    index = next(index for index, point in enumerate(curve.points) if point.size == size)
+    point = curve.points[index]
+    sentences = [f"{size:,} ids"]
     if shape is None:
-        onwards = doubling_gain(curve.points, place)
-        before = _gain_up_to(curve, size)
+        onwards = doubling_gain(curve.points, index)
+        gain = _gain_up_to(curve, size)
         if onwards is not None and onwards < LEAST_GAIN:
-            said.append(
+            sentences.append(
                 f"the knee of the curve: twice as many would save {percent(onwards)} of the "
                 f"tokens, less than {LEAST_GAIN:.0%}"
             )
         elif onwards is not None:
-            said.append(f"twice as many would save {percent(onwards)} of the tokens")
+            sentences.append(f"twice as many would save {percent(onwards)} of the tokens")
         else:
-            said.append("the largest that was tried, and the curve has no knee up to here")
-        if before is not None:
-            said.append(f"the doubling up to here saves {percent(before)}")
+            sentences.append("the largest that was tried, and the curve has no knee up to here")
+        if gain is not None:
+            sentences.append(f"the doubling up to here saves {percent(gain)}")
     else:
-        own = shape.flops_per_byte(size, point.bytes_per_token)
-        said.append(f"the least training compute, {own:.2e} FLOPs for a byte of text")
-        beside = (
-            [one for one in curve.points if 1.4 * one.size <= size][-1:],
-            [one for one in curve.points if one.size >= 1.4 * size][:1],
+        flops = shape.flops_per_byte(size, point.bytes_per_token)
+        sentences.append(f"the least training compute, {flops:.2e} FLOPs for a byte of text")
+        neighbours = (
+            [other for other in curve.points if 1.4 * other.size <= size][-1:],
+            [other for other in curve.points if other.size >= 1.4 * size][:1],
         )
-        for near in (one for found in beside for one in found):
-            cost = shape.flops_per_byte(near.size, near.bytes_per_token) / own - 1
-            said.append(f"{near.size:,} ids take {percent(cost)} more")
+        for neighbour in (other for group in neighbours for other in group):
+            cost = shape.flops_per_byte(neighbour.size, neighbour.bytes_per_token) / flops - 1
+            sentences.append(f"{neighbour.size:,} ids take {percent(cost)} more")
         if point is curve.points[-1] and curve.reach is None:
-            said.append("no larger one was tried, and the compute still falls")
-    text = "; ".join(said)
+            sentences.append("no larger one was tried, and the compute still falls")
+    text = "; ".join(sentences)
     step = math.gcd(size, 128)
     fits = f" It is a multiple of {step}, which suits matrix kernels." if step >= 64 else ""
     return f"{text}.{fits}"
@@ -1203,44 +1240,49 @@ def _short(number: float) -> str:
 
 def _on_algorithm(
     chosen: _Chosen,
-    others: Sequence[CandidateDifference],
+    differences: Sequence[CandidateDifference],
     eligible: set[str],
     lossy: Sequence[SizeCurve],
-    ended: Sequence[str],
+    ending_notes: Sequence[str],
 ) -> str:
     """Return a sentence on the algorithm and the candidates of other algorithms."""
     per_token = chosen.counts.bytes / chosen.counts.tokens
     title = chosen.candidate.recipe.traits.title
-    said = [f"{title}, with {per_token:.3f} bytes per token on what is held out"]
-    said += [_compared_with(one) for one in others if one.name in eligible]
-    said += ended
-    said += [
-        f"{one.name} was left out: it gives back {percent(one.round_trip)} of the lines"
-        for one in lossy
+    clauses = [f"{title}, with {per_token:.3f} bytes per token on what is held out"]
+    clauses += [
+        _compared_with(difference) for difference in differences if difference.name in eligible
     ]
-    return f"{'; '.join(said)}."
+    clauses += ending_notes
+    clauses += [
+        f"{lost.name} was left out: it gives back {percent(lost.round_trip)} of the lines"
+        for lost in lossy
+    ]
+    return f"{'; '.join(clauses)}."
 
 
 def _on_pre_tokenizer(
-    chosen: _Chosen, others: Sequence[CandidateDifference], ended: Sequence[str]
+    chosen: _Chosen, differences: Sequence[CandidateDifference], ending_notes: Sequence[str]
 ) -> str:
     """Return sentences on the pre-tokenizer and the candidates with other pre-tokenizers."""
     splitting = ", ".join(map(str, chosen.candidate.recipe.pre_tokenizers))
     joined, learned = _mixed(chosen.tokenizer)
-    said = [splitting, *map(_compared_with, others), *ended]
+    clauses = [splitting, *map(_compared_with, differences), *ending_notes]
     return (
-        f"{'; '.join(said)}. {percent(joined / learned if learned else 0)} of its tokens join "
+        f"{'; '.join(clauses)}. {percent(joined / learned if learned else 0)} of its tokens join "
         "letters with punctuation or line ends."
     )
 
 
-def _compared_with(one: CandidateDifference) -> str:
+def _compared_with(difference: CandidateDifference) -> str:
     """Return a difference as text: `bpe/gpt2 needs 4.20% more tokens [+4.00%, +4.40%]`."""
-    more = f"{percent(abs(one.more), 2)} {'more' if one.more >= 0 else 'fewer'} tokens"
-    if one.interval is None:
-        return f"{one.name} needs {more}"
-    ends = f"[{100 * one.interval.low:+.2f}%, {100 * one.interval.high:+.2f}%]"
-    return f"{one.name} needs {more} {ends}{', which is noise' if one.is_noise else ''}"
+    change = (
+        f"{percent(abs(difference.more), 2)} {'change' if difference.more >= 0 else 'fewer'} tokens"
+    )
+    if difference.interval is None:
+        return f"{difference.name} needs {change}"
+    interval = f"[{100 * difference.interval.low:+.2f}%, {100 * difference.interval.high:+.2f}%]"
+    noise = ", which is noise" if difference.is_noise else ""
+    return f"{difference.name} needs {change} {interval}{noise}"
 
 
 def _mixed(tokenizer: Tokenizer) -> tuple[int, int]:
@@ -1257,10 +1299,10 @@ def _mixed(tokenizer: Tokenizer) -> tuple[int, int]:
             continue
         learned += 1
         letters = sum(char.isalpha() for char in text)
-        others = sum(
+        foreign = sum(
             not (char.isalnum() or char == " " or category(char)[0] == "M") for char in text
         )
-        mixed += bool(letters and others)
+        mixed += bool(letters and foreign)
     return mixed, learned
 
 
@@ -1268,9 +1310,9 @@ def _on_numbers(chosen: _Chosen, characters: Mapping[bytes, int]) -> str:
     """Return sentences on how numbers are split."""
     digits = sum(count for char, count in characters.items() if char.decode().isdigit())
     total = sum(characters.values())
-    shown = " ".join(_pre_tokens(chosen.candidate.recipe, _NUMBER))
+    split_number = " ".join(_pre_tokens(chosen.candidate.recipe, _NUMBER))
     return (
-        f"{_NUMBER.decode()} is split into {shown} before any token is chosen; "
+        f"{_NUMBER.decode()} is split into {split_number} before any token is chosen; "
         f"{percent(digits / total if total else 0, 2)} of the characters are digits. "
         "How numbers should be split is for whoever trains the model to decide."
     )
@@ -1293,8 +1335,8 @@ def _on_coverage(
     total = sum(characters.values())
     reached = accumulate(sorted(characters.values(), reverse=True))
     needed = next((n for n, count in enumerate(reached, 1) if count >= 0.9995 * total), 0)
-    new = sum(count for char, count in unseen.items() if char not in characters)
-    share = percent(new / max(1, sum(unseen.values())), 4)
+    unseen_count = sum(count for char, count in unseen.items() if char not in characters)
+    share = percent(unseen_count / max(1, sum(unseen.values())), 4)
     facts = (
         f"The training part has {plural(len(characters), 'distinct character')}, and the "
         f"{needed:,} most frequent make 99.95% of it; {share} of the held-out characters are new."
@@ -1304,34 +1346,34 @@ def _on_coverage(
         return f"Byte-level: 256 ids spell every text, and no --coverage is needed. {facts}"
     # WordPiece counts a character twice: at the start of a word, and inside a word (a, ##a).
     unit = "symbols" if recipe.marker.is_continuation else "characters"
-    told = [
-        f"--coverage {one.coverage} gives {one.alphabet:,} {unit} an id and needs "
-        f"{percent(abs(one.more), 3)} {'more' if one.more >= 0 else 'fewer'} tokens"
-        for one in trials[1:]
+    clauses = [
+        f"--coverage {trial.coverage} gives {trial.alphabet:,} {unit} an id and needs "
+        f"{percent(abs(trial.more), 3)} {'more' if trial.more >= 0 else 'fewer'} tokens"
+        for trial in trials[1:]
     ]
     best = _coverage(trials)
-    first = (
+    base = (
         f"All {trials[0].alphabet:,} {unit} get an id"
         if best == trials[0].coverage
         else f"--coverage {best}"
     )
     falls = " What has no id becomes its bytes." if recipe.byte_fallback else ""
-    return f"{first}; {'; '.join(told)}.{falls} {facts}"
+    return f"{base}; {'; '.join(clauses)}.{falls} {facts}"
 
 
 def _on_evidence(bench: _Bench, chosen: _Chosen) -> str:
     """Return a sentence on the data behind the recommendation."""
     corpus = bench.corpus
     use = vocabulary_use(len(chosen.counts.id_counts), range_of(chosen.tokenizer.model).emittable)
-    said = [
+    clauses = [
         f"Measured on {corpus.measured_bytes:,} bytes, trained on {corpus.training_bytes:,}",
     ]
     if not isinstance(use, Undefined):
-        said.append(f"{percent(use)} of the ids occur in what is held out")
+        clauses.append(f"{percent(use)} of the ids occur in what is held out")
     if merges := chosen.tokenizer.model.merges:
-        said.append(f"the last pair that was merged occurred {times(merges[-1].count)}")
-    more = "; more text of the same kind gains more from large vocabularies"
-    return f"{'; '.join(said)}{more}."
+        clauses.append(f"the last pair that was merged occurred {times(merges[-1].count)}")
+    advice = "; more text of the same kind gains more from large vocabularies"
+    return f"{'; '.join(clauses)}{advice}."
 
 
 def _too_short(
@@ -1339,15 +1381,15 @@ def _too_short(
 ) -> Advice:
     """Return the advice for a text that runs out before the best curve is flat."""
     best, common = curves[name], min(curve.points[-1].size for curve in curves.values())
-    what = "there is no knee" if shape is None else "the compute still falls"
+    reason = "there is no knee" if shape is None else "the compute still falls"
     gain = _gain_up_to(best, best.points[-1].size)
     saved = "" if gain is None else f", while a doubling still saves {percent(gain)} of the tokens"
-    text, more = "text", "Give more text of the same kind"
+    text, remedy = "text", "Give more text of the same kind"
     if corpus.sampled is not None:
-        text, more = "sample", "Take a larger one (--sample-size)"
+        text, remedy = "sample", "Take a larger one (--sample-size)"
     return Advice(
         "vocabulary size",
-        f"The {text} is too short to tell: {what} up to {best.reach or best.points[-1].size:,} "
+        f"The {text} is too short to tell: {reason} up to {best.reach or best.points[-1].size:,} "
         f"ids, where {name} has used it up{saved}. The largest size that all candidates reach is "
-        f"{common:,}. {more}.",
+        f"{common:,}. {remedy}.",
     )

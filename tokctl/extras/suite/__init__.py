@@ -201,23 +201,23 @@ def run_suite(
     if baseline not in named:
         raise BadOption(
             f"no model of the suite is called {baseline!r}",
-            f"its models are: {', '.join(named)}",
+            f"choose one of: {', '.join(named)}",
             "unknown-name",
         )
     gold, embeddings = dict(gold or {}), dict(embeddings or {})
     if unknown := [name for name in embeddings if name not in named]:
         raise BadOption(
             f"no model of the suite is called {unknown[0]!r}",
-            f"its models are: {', '.join(named)}",
+            f"choose one of: {', '.join(named)}",
             "unknown-name",
         )
     if threads is not None:
         check_threads(threads)
     threads = threads or available_threads()
     characters = any(not model.recipe.is_byte_level for model in named.values())
-    own = read_texts(list(texts), characters=characters, errors=errors)
+    own_texts = read_texts(list(texts), characters=characters, errors=errors)
     parallel = parallel_texts()
-    domains = [*user_domains(own), *bundled_domains(parallel)]
+    domains = [*user_domains(own_texts), *bundled_domains(parallel)]
     ranges = {name: range_of(model.model) for name, model in named.items()}
     measured = {
         name: [
@@ -227,17 +227,18 @@ def run_suite(
         for name, model in named.items()
     }
     reports = tuple(
-        _domain(domain, {name: measured[name][place] for name in named}, ranges, baseline, threads)
-        for place, domain in enumerate(domains)
+        _domain(domain, {name: measured[name][index] for name in named}, ranges, baseline, threads)
+        for index, domain in enumerate(domains)
     )
     # The last domain holds the sentences in all languages.
     by_language = {
-        name: dict(zip(parallel, found[-1], strict=True)) for name, found in measured.items()
+        name: dict(zip(parallel, by_domain[-1], strict=True))
+        for name, by_domain in measured.items()
     }
-    words = (own or [domain.texts[0] for domain in domains])[0]
+    words = (own_texts or [domain.texts[0] for domain in domains])[0]
 
     def model(name: str, tokenizer: Tokenizer) -> SuiteModel:
-        counted = [one.counts for texts in measured[name] for one in texts]
+        counted = [text_counts.counts for texts in measured[name] for text_counts in texts]
         counted += [measure(tokenizer, text, threads) for text in trained_on]
         return SuiteModel(
             name,
@@ -276,22 +277,35 @@ def _domain(
     threads: int,
 ) -> DomainReport:
     """Return the results of all models on one domain."""
-    counts = {name: Counts.total(one.counts for one in own) for name, own in measured.items()}
+    counts = {
+        name: Counts.total(text.counts for text in measured_texts)
+        for name, measured_texts in measured.items()
+    }
     figures = {
-        name: measured_of(domain.name, ranges[name], own, counts[baseline]).figures
-        for name, own in counts.items()
+        name: measured_of(domain.name, ranges[name], measured_texts, counts[baseline]).figures
+        for name, measured_texts in counts.items()
     }
     # A model that drops all characters makes no tokens that could be unknown, so it must have some.
-    reading = [name for name, own in counts.items() if own.tokens and reads(figures[name])]
+    reading = [
+        name
+        for name, measured_texts in counts.items()
+        if measured_texts.tokens and reads(figures[name])
+    ]
     fewest = min(reading, key=lambda name: counts[name].tokens, default="")
-    found = intervals(measured, ranges, fewest or baseline, threads)
+    model_intervals = intervals(measured, ranges, fewest or baseline, threads)
     models = []
     for name in counts:
-        difference = found[name].differences.get("tokens")
+        difference = model_intervals[name].differences.get("tokens")
         noise = isinstance(difference, Interval) and not difference.excludes_zero
-        own = {metric: one for metric, one in found[name].figures.items() if metric != "nsl"}
+        measured_texts = {
+            metric: text
+            for metric, text in model_intervals[name].figures.items()
+            if metric != "nsl"
+        }
         models.append(
-            DomainFigures(name, figures[name], own, noise and bool(fewest) and name in reading)
+            DomainFigures(
+                name, figures[name], measured_texts, noise and bool(fewest) and name in reading
+            )
         )
     size = counts[baseline]
     return DomainReport(
@@ -317,26 +331,26 @@ def _languages(
     baseline: str,
 ) -> Languages:
     """Return the results of the parallel texts."""
-    first = measured[baseline]
+    baseline_texts = measured[baseline]
     models = [
         {
             one.language: measured_of(
-                one.language, ranges[name], own[one].counts, first[one].counts
+                one.language, ranges[name], own[one].counts, baseline_texts[one].counts
             )
             for one in own
         }
         for name, own in measured.items()
     ]
-    return languages_of([one.language for one in first], REFERENCE, models)
+    return languages_of([one.language for one in baseline_texts], REFERENCE, models)
 
 
 def _characters(tokenizer: Tokenizer, parallel: Sequence[ParallelText]) -> dict[str, CharacterCuts]:
     """Return the characters that a model splits, by script."""
-    found: dict[str, CharacterCuts] = {}
-    for one in parallel:
-        cuts = splits.character_cuts(tokenizer, one.text.data)
-        found[one.script] = found.get(one.script, CharacterCuts()) + cuts
-    return found
+    scripts: dict[str, CharacterCuts] = {}
+    for text in parallel:
+        cuts = splits.character_cuts(tokenizer, text.text.data)
+        scripts[text.script] = scripts.get(text.script, CharacterCuts()) + cuts
+    return scripts
 
 
 # -- Findings ----------------------------------------------------------------------------------
@@ -353,8 +367,8 @@ def _findings(suite: Suite) -> tuple[str, ...]:
 
 def domain_names(suite: Suite) -> list[str]:
     """Return the displayed names of the domains; the user's are named after their files."""
-    own = file_names([domain.name for domain in suite.domains if not domain.is_bundled])
-    return [*own, *(domain.name for domain in suite.domains if domain.is_bundled)]
+    names = file_names([domain.name for domain in suite.domains if not domain.is_bundled])
+    return [*names, *(domain.name for domain in suite.domains if domain.is_bundled)]
 
 
 def _fewest(suite: Suite) -> str:
@@ -371,10 +385,10 @@ def _fewest(suite: Suite) -> str:
         }
         if len(sizes) < 2:
             return ""
-        most, least = max(sizes, key=lambda n: sizes[n]), min(sizes, key=lambda n: sizes[n])
+        largest, smallest = max(sizes, key=lambda n: sizes[n]), min(sizes, key=lambda n: sizes[n])
         return (
-            f"A token of {suite.models[0].name} carries {sizes[most]:.2f} bytes of {most}, and "
-            f"{sizes[least]:.2f} of {least}."
+            f"A token of {suite.models[0].name} carries {sizes[largest]:.2f} bytes of {largest}, "
+            f"and {sizes[smallest]:.2f} of {smallest}."
         )
     by_model: dict[str, list[str]] = {}
     close: dict[str, list[str]] = {}
@@ -388,7 +402,7 @@ def _fewest(suite: Suite) -> str:
         return ""
     sizes = {model.name: model.vocab_size for model in suite.models}
     differ = len(set(sizes.values())) > 1
-    said = "; ".join(
+    shares = "; ".join(
         f"{name}{f' (with {sizes[name]:,} ids)' if differ else ''} on "
         f"{listed(domains) if len(domains) < len(suite.domains) else 'every domain'}"
         for name, domains in by_model.items()
@@ -397,8 +411,8 @@ def _fewest(suite: Suite) -> str:
         f"{name} on {listed(domains) if len(domains) < len(suite.domains) else 'every domain'}"
         for name, domains in close.items()
     )
-    more = f" As few, or more but not beyond noise: {noise}." if noise else ""
-    return f"Fewest tokens: {said}.{more}"
+    noise_note = f" As few, or more but not beyond noise: {noise}." if noise else ""
+    return f"Fewest tokens: {shares}.{noise_note}"
 
 
 def _unread(suite: Suite) -> str:
@@ -407,11 +421,11 @@ def _unread(suite: Suite) -> str:
     Other values mean little in these domains.
     """
     phrases = []
-    for place, model in enumerate(suite.models):
+    for index, model in enumerate(suite.models):
         shares = {
             name: figure
             for name, domain in zip(domain_names(suite), suite.domains, strict=True)
-            if not isinstance(figure := domain.models[place].figures["unk_rate"], Undefined)
+            if not isinstance(figure := domain.models[index].figures["unk_rate"], Undefined)
             and figure > MOST_UNKNOWN
         }
         if shares:
@@ -429,22 +443,24 @@ def _dearest(suite: Suite) -> str:
     """Return a sentence on the most expensive language of those that each model reads."""
     languages = suite.languages.languages
     phrases = []
-    for place, model in enumerate(suite.models):
+    for index, model in enumerate(suite.models):
         read = {
             language.name: parity
             for language in languages
-            if reads(language.figures[place])
-            and not isinstance(parity := language.figures[place]["parity"], Undefined)
+            if reads(language.figures[index])
+            and not isinstance(parity := language.figures[index]["parity"], Undefined)
         }
         if len(read) < 2:
             phrases.append(f"{model.name} reads {'English alone' if read else 'none of them'}")
             continue
         name = max(read, key=lambda name: read[name])
-        gini = suite.languages.gini[place]
+        gini = suite.languages.gini[index]
         unread = len(languages) - len(read)
-        more = f"; {plural(unread, 'language')} unread" if unread else ""
-        more += f"; Gini {gini:.2f}" if not unread and not isinstance(gini, Undefined) else ""
-        phrases.append(f"{name} in {model.name} ({read[name]:.1f} times{more})")
+        unread_note = f"; {plural(unread, 'language')} unread" if unread else ""
+        unread_note += (
+            f"; Gini {gini:.2f}" if not unread and not isinstance(gini, Undefined) else ""
+        )
+        phrases.append(f"{name} in {model.name} ({read[name]:.1f} times{unread_note})")
     return (
         f"Dearest of {len(languages)} languages, against {suite.languages.reference}: "
         f"{', '.join(phrases)}."
@@ -466,9 +482,9 @@ def _numbers(suite: Suite) -> str:
     """Return a sentence on how most numbers of four digits are split."""
     phrases = []
     for model in suite.models:
-        ways = model.numbers.ways[splits.DIGITS[-1]]
-        way = max(ways, key=lambda way: ways[way])
-        phrases.append(f"{_WAYS[way]} in {model.name} ({percent(ways[way])})")
+        split_shares = model.numbers.ways[splits.DIGITS[-1]]
+        commonest = max(split_shares, key=lambda commonest: split_shares[commonest])
+        phrases.append(f"{_WAYS[commonest]} in {model.name} ({percent(split_shares[commonest])})")
     return f"The most frequent cut of a number of four digits: {', '.join(phrases)}."
 
 
@@ -481,9 +497,9 @@ def _cut_characters(suite: Suite) -> str:
     }
     if not shares:
         return ""
-    said = ", ".join(f"{name} {percent(share)}" for name, share in shares.items())
+    shares_text = ", ".join(f"{name} {percent(share)}" for name, share in shares.items())
     scripts = len(set(suite.scripts.values()))
-    return f"Characters beyond ASCII, of {scripts} scripts, that are cut into bytes: {said}."
+    return f"Characters beyond ASCII, of {scripts} scripts, that are cut into bytes: {shares_text}."
 
 
 def _hardly_trained(suite: Suite) -> str:
@@ -493,13 +509,13 @@ def _hardly_trained(suite: Suite) -> str:
         never = model.undertrained.figures["never_used"]
         if isinstance(never, Undefined):
             continue
-        more = ""
+        cause_note = ""
         if model.undertrained.unreachable:
-            more = f", {len(model.undertrained.unreachable):,} tokens unreachable"
+            cause_note = f", {len(model.undertrained.unreachable):,} tokens unreachable"
         facts = model.undertrained.embeddings
         if isinstance(facts, EmbeddingFacts):
-            more += f", {facts.apart:,} apart by their embeddings"
-        phrases.append(f"{model.name} {percent(never)}{more}")
+            cause_note += f", {facts.apart:,} apart by their embeddings"
+        phrases.append(f"{model.name} {percent(never)}{cause_note}")
     if not phrases:
         return ""
     return f"Vocabulary that {suite.counted:,} bytes of text never used: {'; '.join(phrases)}."
@@ -507,12 +523,12 @@ def _hardly_trained(suite: Suite) -> str:
 
 def _code(suite: Suite) -> str:
     """Return a sentence on the number of tokens of names in code."""
-    said = ", ".join(
+    figures = ", ".join(
         f"{model.name} {model.code.identifier_tokens['snake_case']:.2f} and "
         f"{model.code.identifier_tokens['camelCase']:.2f}"
         for model in suite.models
     )
-    return f"Tokens of a name in code, with underscores and in camel case: {said}."
+    return f"Tokens of a name in code, with underscores and in camel case: {figures}."
 
 
 # -- As JSON -----------------------------------------------------------------------------------

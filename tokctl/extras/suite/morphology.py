@@ -237,7 +237,7 @@ def _scored(tokenizer: Tokenizer, words: Sequence[GoldWord]) -> Iterator[_Scored
         covering = [
             (start, end) for start, end in zip(starts, ends, strict=True) if max(start, 1) < end
         ]
-        cut = {place - 1 for span in covering for place in span if 1 < place < len(data)}
+        cut = {offset - 1 for span in covering for offset in span if 1 < offset < len(data)}
         boundaries = word.boundaries
         yield _Scored(
             len(boundaries),

@@ -35,22 +35,26 @@ class WordSplit(NamedTuple):
     alone: bool
 
 
-def split_word(tokenizer: Tokenizer, word: str, *, after: str = "") -> WordSplit:
-    """Return the segmentation of a word that follows `a` and a space, and precedes `after`."""
-    before = b"a "
-    data = before + word.encode() + after.encode()
-    first, last = len(before), len(before) + len(word.encode())
+def split_word(tokenizer: Tokenizer, word: str, *, suffix: str = "") -> WordSplit:
+    """Return the segmentation of a word that follows `a` and a space, and precedes `suffix`."""
+    prefix = b"a "
+    data = prefix + word.encode() + suffix.encode()
+    word_start, word_end = len(prefix), len(prefix) + len(word.encode())
     ids, starts, ends, _ = tokenizer.encoder.tokens(data, tokenizer.special_matcher("none"))
     unknown = (NO_ID, tokenizer.unk_id)
-    tokens, known, alone = 0, True, True
+    tokens, is_known, is_alone = 0, True, True
     cuts = set()
     for id_, start, end in zip(ids, starts, ends, strict=True):
-        if start < last and end > first:
+        if start < word_end and end > word_start:
             tokens += 1
-            known = known and id_ not in unknown
-            alone = alone and not (data[start:first].strip() or data[last:end].strip())
-            cuts |= {place - first for place in (start, end) if first < place < last}
-    return WordSplit(tokens, frozenset(cuts), known, alone)
+            is_known = is_known and id_ not in unknown
+            is_alone = is_alone and not (
+                data[start:word_start].strip() or data[word_end:end].strip()
+            )
+            cuts |= {
+                offset - word_start for offset in (start, end) if word_start < offset < word_end
+            }
+    return WordSplit(tokens, frozenset(cuts), is_known, is_alone)
 
 
 # -- Numbers -----------------------------------------------------------------------------------
@@ -109,7 +113,7 @@ def number_way(split: WordSplit, digits: int) -> str:
         "left": range(3, digits, 3),
         "single": range(1, digits),
     }
-    return next((way for way, cuts in patterns.items() if split.cuts == set(cuts)), "other")
+    return next((name for name, cuts in patterns.items() if split.cuts == set(cuts)), "other")
 
 
 # -- Code --------------------------------------------------------------------------------------
@@ -163,21 +167,23 @@ class CodeSplits:
 
 def code_splits(tokenizer: Tokenizer) -> CodeSplits:
     """Return how a model splits names, indentation and operators."""
-    tokens, whole, borders = {}, {}, {}
+    tokens, whole_names, borders = {}, {}, {}
     for style in STYLES:
         splits = [split_word(tokenizer, spelled(name, style)) for name in NAMES]
         tokens[style] = sum(split.tokens for split in splits) / len(NAMES)
-        whole[style] = sum(split.tokens == 1 and split.known for split in splits) / len(NAMES)
-        both = zip(NAMES, splits, strict=True)
-        borders[style] = sum(cut_at_borders(name, style, one) for name, one in both) / len(NAMES)
+        whole_names[style] = sum(split.tokens == 1 and split.known for split in splits) / len(NAMES)
+        named_splits = zip(NAMES, splits, strict=True)
+        borders[style] = sum(
+            cut_at_borders(name, style, split) for name, split in named_splits
+        ) / len(NAMES)
     cut = []
     for operator in OPERATORS:
-        split = split_word(tokenizer, operator, after=" b")
+        split = split_word(tokenizer, operator, suffix=" b")
         if not (split.tokens == 1 and split.known and split.alone):
             cut.append(operator)
     return CodeSplits(
         tokens,
-        whole,
+        whole_names,
         borders,
         {run: indentation_tokens(tokenizer, *run) for run in INDENTATIONS},
         1 - len(cut) / len(OPERATORS),
@@ -210,15 +216,15 @@ def cut_at_borders(name: Sequence[str], style: str, split: WordSplit) -> bool:
 def indentation_tokens(tokenizer: Tokenizer, kind: str, length: int) -> MetricValue:
     """Return the number of tokens that spaces or tabs add at the start of a line."""
     run = {"space": " ", "tab": "\t"}[kind] * length
-    plain, indented = "if a:\nb = c\n", f"if a:\n{run}b = c\n"
+    flat, indented = "if a:\nb = c\n", f"if a:\n{run}b = c\n"
     try:
         ids = tokenizer.encode_ids(indented)
-        kept = tokenizer.decode_bytes(ids) == indented.encode()
+        is_kept = tokenizer.decode_bytes(ids) == indented.encode()
     except TokctlError:  # the indentation has a character without an id
-        kept = False
-    if not kept:
+        is_kept = False
+    if not is_kept:
         return Undefined("the model does not keep white space")
-    return len(ids) - len(tokenizer.encode_ids(plain))
+    return len(ids) - len(tokenizer.encode_ids(flat))
 
 
 # -- Characters --------------------------------------------------------------------------------
@@ -266,11 +272,11 @@ def character_cuts(tokenizer: Tokenizer, text: bytes) -> CharacterCuts:
     bytes_of = _fallback_ids(tokenizer)
     cut = set()  # start offsets of the split characters
     for id_, start, end in zip(ids, starts, ends, strict=True):
-        for place in (start, end):
-            if place < len(text) and text[place] & 0xC0 == 0x80:
-                while text[place] & 0xC0 == 0x80:
-                    place -= 1
-                cut.add(place)
+        for offset in (start, end):
+            if offset < len(text) and text[offset] & 0xC0 == 0x80:
+                while text[offset] & 0xC0 == 0x80:
+                    offset -= 1
+                cut.add(offset)
         if id_ in bytes_of and text[start] >= 0x80:
             cut.add(start)
     characters = sum(byte & 0xC0 != 0x80 for byte in text)

@@ -129,7 +129,7 @@ def stability(tokenizer: Tokenizer, text: Text | bytes | str, *, seed: int = 0) 
 
 def words_of(text: Text) -> list[str]:
     """Return the distinct words of a text that can be picked, in first-seen order."""
-    found: dict[str, None] = {}
+    words: dict[str, None] = {}
     for run in count_words([text], "whitespace", 1):
         try:
             word = run.decode()
@@ -144,8 +144,8 @@ def words_of(text: Text) -> list[str]:
         if not SHORTEST <= len(word) <= LONGEST or not all(map(_is_letter, word)):
             continue
         if word.isascii() or WITHOUT_SPACES.isdisjoint(_native.scripts_of(word)):
-            found[word] = None
-    return list(found)
+            words[word] = None
+    return list(words)
 
 
 def _is_letter(character: str) -> bool:
@@ -170,12 +170,12 @@ def _typos(
     def rewrite(word: str) -> Pieces:
         number = _draw(seed, name, word)
         if name == "transposition":
-            places = [at for at in range(len(word) - 1) if word[at] != word[at + 1]]
+            swappable = [at for at in range(len(word) - 1) if word[at] != word[at + 1]]
         else:
-            places = list(range(len(word)))
-        if not places:
+            swappable = list(range(len(word)))
+        if not swappable:
             return []
-        at = places[number % len(places)]
+        at = swappable[number % len(swappable)]
         length = 2 if name == "transposition" else 1
         old = new = word[at : at + length]
         if name == "transposition":
@@ -185,11 +185,11 @@ def _typos(
         elif name == "duplication":
             new = old * 2
         else:
-            others = [letter for letter in alphabets[old.isupper()] if letter != old]
-            if others:
-                new = others[_draw(seed, name, word, "letter") % len(others)]
-        before, after = word[:at], word[at + length :]
-        return [(" ", " "), (before, before), (old, new), (after, after)]
+            letters = [letter for letter in alphabets[old.isupper()] if letter != old]
+            if letters:
+                new = letters[_draw(seed, name, word, "letter") % len(letters)]
+        start, end = word[:at], word[at + length :]
+        return [(" ", " "), (start, start), (old, new), (end, end)]
 
     return rewrite
 
@@ -198,7 +198,7 @@ def _cased(change: Callable[[int, str], str]) -> Callable[[str], Pieces]:
     """Return a function that changes each letter of a word, given its index."""
     return lambda word: [
         (" ", " "),
-        *((letter, change(place, letter)) for place, letter in enumerate(word)),
+        *((letter, change(index, letter)) for index, letter in enumerate(word)),
     ]
 
 
@@ -238,15 +238,15 @@ class _Cuts:
 
     def of(self, text: str) -> tuple[int, frozenset[int]]:
         """Return the number of tokens, and the byte offsets where they start and end."""
-        if (found := self.known.get(text)) is None:
+        if (cut := self.known.get(text)) is None:
             ids, starts, ends, _ = self.encoder.tokens(text.encode(), self.matcher)
-            found = self.known[text] = len(ids), frozenset(starts).union(ends)
-        return found
+            cut = self.known[text] = len(ids), frozenset(starts).union(ends)
+        return cut
 
 
 def _variation(cuts: _Cuts, name: str, group: str, variants: Iterable[Pieces]) -> Variation:
     """Return the effect of one variant on words, given as pieces."""
-    words = different = kept = before = after = 0
+    words = different = kept_words = tokens_before = tokens_after = 0
     ratios = []
     for pieces in variants:
         old_tokens, old_cuts = cuts.of("".join(old for old, _ in pieces))
@@ -256,16 +256,18 @@ def _variation(cuts: _Cuts, name: str, group: str, variants: Iterable[Pieces]) -
         if old_tokens:
             ratios.append(new_tokens / old_tokens)
         counterparts = dict(_aligned(pieces))
-        own = {counterparts[place] for place in old_cuts if place in counterparts}
-        others = new_cuts.intersection(counterparts.values())
-        kept += len(own & others)
-        before += len(own)
-        after += len(others)
+        old_positions = {counterparts[offset] for offset in old_cuts if offset in counterparts}
+        new_positions = new_cuts.intersection(counterparts.values())
+        kept_words += len(old_positions & new_positions)
+        tokens_before += len(old_positions)
+        tokens_after += len(new_positions)
     no_words = "the text has no words that it changes"
     figures = {
         "changed": ratio(different, words, no_words),
         "token_ratio": mean(ratios, no_words),
-        "kept": ratio(2 * kept, before + after, "neither words nor variants are cut"),
+        "kept": ratio(
+            2 * kept_words, tokens_before + tokens_after, "neither words nor variants are cut"
+        ),
     }
     return Variation(name, group, words, figures)
 
@@ -282,7 +284,7 @@ def _aligned(pieces: Pieces) -> Iterator[tuple[int, int]]:
     for (text, variant), (old_size, new_size) in zip(pieces, sizes, strict=True):
         shared = range(old_size + 1) if text == variant else ()
         for step_old, step_new in [(n, n) for n in shared] or [(0, 0), (old_size, new_size)]:
-            places = old + step_old, new + step_new
-            if old_start < places[0] < old_end and new_start < places[1] < new_end:
-                yield places
+            offsets = old + step_old, new + step_new
+            if old_start < offsets[0] < old_end and new_start < offsets[1] < new_end:
+                yield offsets
         old, new = old + old_size, new + new_size

@@ -56,13 +56,13 @@ def bundled_domains(parallel: Sequence[ParallelText]) -> list[Domain]:
     Raises:
         TokctlError: A file of this installation is missing.
     """
-    found = [
+    domains = [
         Domain(name, (_text(name, corpus_path(corpus).read_bytes()),), True)
         for name, corpus in _FILES.items()
     ]
-    found.append(Domain("numbers", (_text("numbers", numbers().encode()),), True))
+    domains.append(Domain("numbers", (_text("numbers", numbers().encode()),), True))
     scripts = tuple(one.text for one in parallel)
-    return [*found, Domain("many scripts", scripts, True)]
+    return [*domains, Domain("many scripts", scripts, True)]
 
 
 def parallel_texts() -> list[ParallelText]:
@@ -107,11 +107,11 @@ def numbers(lines: int = 10) -> str:
         state = (_MULTIPLIER * state + _INCREMENT) % 2**32
         return (state >> 8) % below
 
-    found: list[str] = []
+    texts: list[str] = []
     for _ in range(lines):
         year, month, day = 1900 + draw(140), draw(12), 1 + draw(28)
         clock = f"{draw(24):02}:{draw(60):02}:{draw(60):02}"
-        found += [
+        texts += [
             f"{year}-{month + 1:02}-{day:02} {clock}.{draw(1000):03}",
             f"{day} {_MONTHS[month]} {year}, {day:02}/{month + 1:02}/{year % 100:02}",
             f"{draw(10)}.{draw(10**6):06} {draw(1000)}.{draw(100):02} -{draw(100)}.5e-{draw(9)}",
@@ -122,7 +122,7 @@ def numbers(lines: int = 10) -> str:
             f"{draw(10**3):>6}{draw(10**4):>8}{draw(10**3) / 100:>8.2f}{-draw(100):>6}",
             f"{draw(500)},{draw(10**4)},{draw(10**4) / 1000:.3f},{draw(2)},{draw(10**5)}",
         ]
-    return "\n".join(found) + "\n"
+    return "\n".join(texts) + "\n"
 
 
 #: Maximum number of the user's texts that are separate domains; more become one domain.

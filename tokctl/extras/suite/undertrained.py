@@ -83,20 +83,20 @@ def undertrained(
     subject = CheckContext(tokenizer, None, limit=None, rare=rare)
     ids = usable_ids(subject)
     reach = subject.reach_beside_added
-    wanted = set(ids)
-    unreachable = tuple(id_ for id_ in reach.ids if id_ in wanted)
+    id_set = set(ids)
+    unreachable = tuple(id_ for id_ in reach.ids if id_ in id_set)
     never = tuple(id_ for id_ in ids if not counts.get(id_, 0))
     rarely = sorted(
         (id_ for id_ in ids if 0 < counts.get(id_, 0) < rare), key=lambda id_: (counts[id_], id_)
     )
-    found = None if embeddings is None else embedding_facts(subject, embeddings, tensor, indicator)
+    facts = None if embeddings is None else embedding_facts(subject, embeddings, tensor, indicator)
     no_tokens = "the model has no tokens that text could give"
     undecided = f"{reach.undecided:,} tokens are undecided after {reach.trials:,} trials"
-    if isinstance(found, EmbeddingFacts):
-        candidates = ratio(len(found.candidates), found.of, no_tokens)
-        apart = ratio(found.apart, found.of, no_tokens)
+    if isinstance(facts, EmbeddingFacts):
+        candidates = ratio(len(facts.candidates), facts.of, no_tokens)
+        separability = ratio(facts.apart, facts.of, no_tokens)
     else:
-        candidates = apart = found or Undefined("no embeddings were given")
+        candidates = separability = facts or Undefined("no embeddings were given")
     figures = {
         "unreachable": Undefined(undecided)
         if reach.undecided
@@ -104,7 +104,7 @@ def undertrained(
         "never_used": ratio(len(never), len(ids), no_tokens),
         "rarely_used": ratio(len(rarely), len(ids), no_tokens),
         "candidates": candidates,
-        "apart": apart,
+        "apart": separability,
     }
     return UndertrainedReport(
         of=len(ids),
@@ -113,6 +113,6 @@ def undertrained(
         rare=rare,
         never_used=never,
         rarely_used=tuple(rarely),
-        embeddings=found,
+        embeddings=facts,
         figures=figures,
     )

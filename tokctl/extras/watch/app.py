@@ -104,10 +104,10 @@ class Top(Panel):
         title = f"{unit} {frame.step:,} of {frame.total:,} "
         size = f" vocabulary {frame.vocabulary:,}"
         self._bar = (len(title), max(4, width - len(title) - len(size)))
-        first, steps = app.replay.first, max(1, frame.total - app.replay.first)
-        done = (frame.step - first) / steps
-        marks = [(stage.step - first) / steps for stage in app.stages[1:]]
-        yield row((title, "bold"), bar(done, self._bar[1], marks), size)
+        first_step, steps = app.replay.first, max(1, frame.total - app.replay.first)
+        share = (frame.step - first_step) / steps
+        marks = [(stage.step - first_step) / steps for stage in app.stages[1:]]
+        yield row((title, "bold"), bar(share, self._bar[1], marks), size)
         if isinstance(frame, RoundFrame):
             yield from _of_round(frame)
         else:
@@ -129,15 +129,15 @@ def _merge(frame: Step) -> Content:
     merge = frame.merge
     if merge is None:
         return row("Before the first merge: words are initial symbols.")
-    made = equation(merge.left, merge.right, merge.token)
+    merged_boxes = equation(merge.left, merge.right, merge.token)
     if merge.count is None:
-        return row(made, ("  (the file keeps no counts)", "dim"))
-    other = frame.choice is not None and frame.choice.same_figures is False
-    where = (" in training", "dim") if other else ""
+        return row(merged_boxes, ("  (the file keeps no counts)", "dim"))
+    is_rescored = frame.choice is not None and frame.choice.same_figures is False
+    note = (" in training", "dim") if is_rescored else ""
     if merge.score is None:
-        return row(made, "  count ", (f"{merge.count:,}", "bold"), where)
+        return row(merged_boxes, "  count ", (f"{merge.count:,}", "bold"), note)
     figures = formula(merge.count, frame.left_count, frame.right_count)
-    return row(made, "  score ", (figures, "bold"), where)
+    return row(merged_boxes, "  score ", (figures, "bold"), note)
 
 
 def _effect(frame: Step) -> Content:
@@ -152,13 +152,13 @@ def _effect(frame: Step) -> Content:
 
 
 def _of_round(frame: RoundFrame) -> Iterator[Content]:
-    found = frame.round
-    expected = f", {found.tokens:,} tokens expected"
-    loss = (f"loss {found.objective:.4f}", "bold")
-    yield row(f"{plural(found.pieces, 'piece')}: ", loss, expected)
-    last = " by score" if frame.step == frame.total else " by loss"
-    dropped = (f"{found.dropped:,} dropped{last}", "bold")
-    yield row(dropped, f" ({found.unused:,} unused before), {frame.left:,} left")
+    round_ = frame.round
+    expected = f", {round_.tokens:,} tokens expected"
+    loss = (f"loss {round_.objective:.4f}", "bold")
+    yield row(f"{plural(round_.pieces, 'piece')}: ", loss, expected)
+    score_note = " by score" if frame.step == frame.total else " by loss"
+    dropped = (f"{round_.dropped:,} dropped{score_note}", "bold")
+    yield row(dropped, f" ({round_.unused:,} unused before), {frame.left:,} left")
 
 
 class Words(Panel):
@@ -176,14 +176,16 @@ class Words(Panel):
         """Yield the title and the words with their counts and tokens."""
         app = self.watch_app
         frame = app.frame
-        first = app.first_word
-        shown = f"{first + 1:,}-{first + len(frame.words):,} of " if frame.words else ""
+        first_word = app.first_word
+        range_text = (
+            f"{first_word + 1:,}-{first_word + len(frame.words):,} of " if frame.words else ""
+        )
         title = f"Words after {app.replay.unit} {frame.step:,}"
         if not isinstance(frame, Step):
             title = "Words by the final model"
-        place = f"{shown}{frame.distinct:,}"
+        position = f"{range_text}{frame.distinct:,}"
         arranged = _ARRANGED[app.arrange]
-        yield row((title, "bold"), (f"  {arranged}, {place}", "dim"))
+        yield row((title, "bold"), (f"  {arranged}, {position}", "dim"))
         shown_words = (*frame.words, *app.pinned)
         digits = max((len(f"{word.count:,}") for word in shown_words), default=1)
         for word in shown_words:
@@ -233,8 +235,8 @@ class Pairs(Panel):
         room = max(1, height - 1 - len(reason))
         pairs = frame.pairs
         if len(pairs) > room:
-            own = next((place for place, pair in enumerate(pairs) if pair.chosen), 0)
-            pairs = pairs[:room] if own < room else (*pairs[: room - 1], pairs[own])
+            chosen_row = next((index for index, pair in enumerate(pairs) if pair.chosen), 0)
+            pairs = pairs[:room] if chosen_row < room else (*pairs[: room - 1], pairs[chosen_row])
         digits = max((len(f"{pair.place:,}") for pair in pairs), default=1)
         for pair in pairs:
             yield _pair(pair, digits)
@@ -268,8 +270,8 @@ def _why(frame: Step) -> str:
     choice = frame.choice
     if choice is None:
         return "This model has no merges."
-    own = next((pair for pair in frame.pairs if pair.chosen), None)
-    scored = own is not None and own.score is not None
+    chosen = next((pair for pair in frame.pairs if pair.chosen), None)
+    scored = chosen is not None and chosen.score is not None
     measure = "score" if scored else "count"
     if choice.kind == "initial":
         return f"Step {frame.decides:,} is one of those that make the initial tokens."
@@ -288,21 +290,21 @@ def _why(frame: Step) -> str:
             f"Chosen for {choice.language or 'all languages together'}: the most frequent pair of "
             f"{whose}. Pairs are shown by count."
         )
-    if choice.kind == "other" or own is None:
+    if choice.kind == "other" or chosen is None:
         leader = next((pair for pair in frame.pairs if pair.refused is None), None)
-        first = f"{named(leader.left)} + {named(leader.right)}" if leader else "another pair"
+        leader_name = f"{named(leader.left)} + {named(leader.right)}" if leader else "another pair"
         return (
-            f"In this text {first} comes first: the model was trained on another text, or not "
-            "by these merges alone."
+            f"In this text {leader_name} comes first: the model was trained on another text, or "
+            "not by these merges alone."
         )
     if choice.kind == "best":
         sentence = f"The highest {measure}: no other pair has it."
     else:
         rule = _TIES[choice.tie_break]
         if choice.tie_break == "lowest-id":
-            rule += f": {own.ids[0]}, {own.ids[1]}"
+            rule += f": {chosen.ids[0]}, {chosen.ids[1]}"
         sentence = f"{plural(choice.tied, 'pair')} share the highest {measure}: {rule}."
-    if any(pair.refused and pair.place < own.place for pair in frame.pairs):
+    if any(pair.refused and pair.place < chosen.place for pair in frame.pairs):
         sentence += " Those marked ! may not be merged."
     if choice.same_figures is False:
         sentence += " (Counted in this text; the training counted another.)"
@@ -318,16 +320,16 @@ class Rounds(Panel):
         assert isinstance(frame, RoundFrame)
         yield row(("Loss of all rounds", "bold"), ("  nats per word", "dim"))
         yield from _curve(frame.objectives, frame.step, width, 2 if height < 16 else 4)
-        found = frame.round
-        if not found.examples:
-            if found.dropped:
-                dropped = plural(found.dropped, "piece")
+        round_ = frame.round
+        if not round_.examples:
+            if round_.dropped:
+                dropped = plural(round_.dropped, "piece")
                 yield row(f"The file does not name the {dropped} dropped here.")
             return
-        yield row(("Dropped", "bold"), (f"  {len(found.examples):,} of {found.dropped:,}", "dim"))
-        for place, (piece, loss) in enumerate(found.examples):
+        yield row(("Dropped", "bold"), (f"  {len(round_.examples):,} of {round_.dropped:,}", "dim"))
+        for index, (piece, loss) in enumerate(round_.examples):
             value = "" if loss is None else f"  loss {loss:.4g}"
-            yield row(" ", *boxes_alone(piece, place % 5), value)
+            yield row(" ", *boxes_alone(piece, index % 5), value)
 
 
 def _curve(values: Sequence[float], step: int, width: int, high: int) -> Iterator[Content]:
@@ -343,10 +345,10 @@ def _curve(values: Sequence[float], step: int, width: int, high: int) -> Iterato
     """
     lowest, highest = min(values), max(values)
     room = max(8, width - 2)
-    each = -(-len(values) // room)
-    groups = [values[at : at + each] for at in range(0, len(values), each)]
+    steps_per_column = -(-len(values) // room)
+    groups = [values[at : at + steps_per_column] for at in range(0, len(values), steps_per_column)]
     wide = max(1, min(4, room // len(groups)))
-    here = (step - 1) // each
+    column = (step - 1) // steps_per_column
     steps = len(_BLOCKS) - 1
     levels = []
     for group in groups:
@@ -354,8 +356,8 @@ def _curve(values: Sequence[float], step: int, width: int, high: int) -> Iterato
         levels.append(1 + round(part * (high * steps - 1)))  # the lowest bar is one eighth high
     for line in reversed(range(high)):
         bars = [_BLOCKS[min(max(level - line * steps, 0), steps)] * wide for level in levels]
-        yield row(" ", *((text, "" if at == here else "dim") for at, text in enumerate(bars)))
-    yield row(" " * (1 + here * wide) + "▲" * wide)
+        yield row(" ", *((text, "" if at == column else "dim") for at, text in enumerate(bars)))
+    yield row(" " * (1 + column * wide) + "▲" * wide)
     yield row((f" {lowest:.4f} lowest, {highest:.4f} highest", "dim"))
 
 
@@ -376,20 +378,23 @@ class FollowWord(Panel):
         else:
             later = next((stage.step for stage in stages if stage.step > step), None)
             if step and any(stage.step == step for stage in stages):
-                now = "this step changes it"
+                present_note = "this step changes it"
             else:
-                now = f"next change at {later:,}" if later else "no change to come"
-            yield row(title, (f"  {now}", "dim"))
+                present_note = f"next change at {later:,}" if later else "no change to come"
+            yield row(title, (f"  {present_note}", "dim"))
         present = max((n for n, stage in enumerate(stages) if stage.step <= step), default=0)
         room = max(1, height - 1)
-        first = max(0, min(present - room // 2, len(stages) - room))
+        first_stage = max(0, min(present - room // 2, len(stages) - room))
         digits = len(f"{stages[-1].step:,}")
-        for number, stage in enumerate(stages[first : first + room], first):
-            here = number == present
-            made = stage.made if here and stage.step == step else ()
+        for number, stage in enumerate(stages[first_stage : first_stage + room], first_stage):
+            is_present = number == present
+            new_tokens = stage.made if is_present and stage.step == step else ()
             yield row(
-                (f"{'▸' if here else ' '}{stage.step:>{digits},} ", "bold" if here else "dim"),
-                boxes(stage.tokens, made, stage.more),
+                (
+                    f"{'▸' if is_present else ' '}{stage.step:>{digits},} ",
+                    "bold" if is_present else "dim",
+                ),
+                boxes(stage.tokens, new_tokens, stage.more),
             )
 
 
@@ -486,8 +491,8 @@ class WatchApp(App[None]):
         room = self.query_one(Words).room
         step = self.frame.step if step is None else step
         followed = self.followed if room else None
-        last = max(0, len(self.replay.counts) - max(1, room) + (followed is not None))
-        self.first_word = min(max(0, self.first_word), last)
+        last_row = max(0, len(self.replay.counts) - max(1, room) + (followed is not None))
+        self.first_word = min(max(0, self.first_word), last_row)
         frame = self.replay.goto(step, first=self.first_word, limit=room, arrange=self.arrange)
         self.pinned = ()
         if followed is not None and followed not in [word.number for word in frame.words]:
@@ -561,8 +566,8 @@ class WatchApp(App[None]):
 
     def action_ask_step(self) -> None:
         """Ask for the number of a step to go to."""
-        first, last = self.replay.first, self.replay.total
-        self._ask(f"go to {self.replay.unit} ({first} to {last})", self._go)
+        first_step, last_step = self.replay.first, self.replay.total
+        self._ask(f"go to {self.replay.unit} ({first_step} to {last_step})", self._go)
 
     def action_ask_token(self) -> None:
         """Ask for a token, and go to the step that makes the token."""
@@ -597,8 +602,8 @@ class WatchApp(App[None]):
         if token:
             step = self.replay.find_token(token, self.frame.step)
             self.show(step)
-            made = "dropped or kept" if isinstance(self.replay, RoundReplay) else "made"
-            self.say(f"{text} is {made} by {self.replay.unit} {step:,}")
+            verb = "dropped or kept" if isinstance(self.replay, RoundReplay) else "made"
+            self.say(f"{text} is {verb} by {self.replay.unit} {step:,}")
 
     def _follow_word(self, text: str) -> None:
         self.follow(self.replay.find_word(text) if text else None)

@@ -52,40 +52,44 @@ def named(token: str) -> str:
     return text if len(token) <= LONGEST else f"{text}…"
 
 
-def boxes(tokens: Sequence[str], made: Sequence[int] = (), more: int = 0) -> Content:
+def boxes(tokens: Sequence[str], highlighted: Sequence[int] = (), omitted: int = 0) -> Content:
     """Return the tokens of a word side by side, with bars between them.
 
     A colour covers exactly the characters of its token.
 
     Args:
         tokens: the tokens in order.
-        made: the positions of tokens that the step made, which get heavy bars around them.
-        more: the number of further tokens that are not shown.
+        highlighted: the positions of tokens that the step made, which get heavy bars around them.
+        omitted: the number of further tokens that are not shown.
     """
-    new = set(made)
+    highlighted_set = set(highlighted)
     parts: list[Part] = []
-    for place, token in enumerate(tokens):
-        heavy = place in new or place - 1 in new
-        if place or place in new:
+    for index, token in enumerate(tokens):
+        heavy = index in highlighted_set or index - 1 in highlighted_set
+        if index or index in highlighted_set:
             parts.append(("┃", "bold") if heavy else ("│", "dim"))
-        style = _NEW if place in new else f"white on {BACKGROUNDS[place % len(BACKGROUNDS)]}"
+        style = (
+            _NEW
+            if index in highlighted_set
+            else f"white on {BACKGROUNDS[index % len(BACKGROUNDS)]}"
+        )
         parts.append((named(token), style))
-    if tokens and len(tokens) - 1 in new:
+    if tokens and len(tokens) - 1 in highlighted_set:
         parts.append(("┃", "bold"))
-    if more:
-        parts.append((f" … {more:,} more", "dim"))
+    if omitted:
+        parts.append((f" … {omitted:,} more", "dim"))
     return row(*parts)
 
 
 def equation(left: str, right: str, token: str) -> Content:
     """Return a merge as `left + right → token`."""
-    made = boxes([token], [0])
-    return row(*boxes_alone(left, 0), " + ", *boxes_alone(right, 1), " → ", made)
+    merged_box = boxes([token], [0])
+    return row(*boxes_alone(left, 0), " + ", *boxes_alone(right, 1), " → ", merged_box)
 
 
-def boxes_alone(token: str, place: int) -> tuple[tuple[str, str]]:
+def boxes_alone(token: str, index: int) -> tuple[tuple[str, str]]:
     """Return one token in the colour of the given position, as a part for `row`."""
-    return ((named(token), f"white on {BACKGROUNDS[place]}"),)
+    return ((named(token), f"white on {BACKGROUNDS[index]}"),)
 
 
 def formula(count: int, left: int, right: int) -> str:
@@ -106,7 +110,7 @@ def bar(part: float, width: int, marks: Iterable[float] = ()) -> Content:
         width: the cells of the bar.
         marks: the shares at which a ● stands.
     """
-    full = round(max(0.0, min(1.0, part)) * width)
+    filled = round(max(0.0, min(1.0, part)) * width)
     marked = {min(width - 1, int(mark * width)) for mark in marks}
-    cells = ["●" if at in marked else "█" if at < full else "░" for at in range(width)]
-    return row(("".join(cells[:full]), "bold"), ("".join(cells[full:]), "dim"))
+    cells = ["●" if at in marked else "█" if at < filled else "░" for at in range(width)]
+    return row(("".join(cells[:filled]), "bold"), ("".join(cells[filled:]), "dim"))

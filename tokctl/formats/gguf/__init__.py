@@ -22,7 +22,7 @@ from tokctl._native import ModelFile
 from tokctl.core.errors import TokctlError, Unsupported
 from tokctl.formats import charsmap, merging, sentencepiece
 from tokctl.formats.contract import (
-    ANOTHER,
+    TRY_ANOTHER_FILE,
     Files,
     LostFeature,
     ModelInput,
@@ -36,14 +36,14 @@ from tokctl.formats.differences import differences
 from tokctl.formats.gguf import metadata, pre_tokenizers
 from tokctl.formats.gguf.vocabulary import (
     Vocabulary,
-    added,
-    surrounding_ids,
-    template_of,
-    vocabulary,
+    added_tokens,
+    bos_and_eos_ids,
+    build_template,
+    read_vocabulary,
 )
-from tokctl.formats.huggingface.folder import parsed, roles_of
-from tokctl.formats.huggingface.models import NO_COLUMNS, fill, merge_ids, token_ids
-from tokctl.formats.registry import CONFIG
+from tokctl.formats.huggingface.folder import parse_object, roles_of
+from tokctl.formats.huggingface.models import NO_COLUMNS, merge_ids, store_model, token_ids
+from tokctl.formats.registry import TOKENIZER_CONFIG
 from tokctl.formats.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 from tokctl.model import ImportedFrom, Marker, Merge, Model, Recipe, byte_level
 from tokctl.model.byte_level import BYTE_TOKENS
@@ -54,39 +54,41 @@ from tokctl.model.parts import DECODERS, NORMALIZERS, PRE_TOKENIZERS, AddedToken
 SPACE = "▁"
 #: Most work for checking how control tokens can be split, in squared characters. No real
 #: vocabulary needs more.
-_MOST_SPLITS = 1 << 24
+_MOST_SPLIT_WORK = 1 << 24
 _DEEPEST = 200
 
 
-def read_llama(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
+def read_llama(vocab: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
     """Return the recipe of a SentencePiece BPE vocabulary, and the model's other fields."""
-    falls_back = _falls_back(found)
-    reserved = {found.ids[token.decode()] for token in BYTE_TOKENS} if falls_back else set()
-    _check_unmade(found, sorted(found.special | reserved))
-    tokens = added(found, [id_ for id_ in found.user_defined if SPACE in found.texts[id_]])
+    has_byte_tokens = _has_byte_tokens(vocab)
+    reserved = {vocab.ids[token.decode()] for token in BYTE_TOKENS} if has_byte_tokens else set()
+    _check_not_mergeable(vocab, sorted(vocab.special | reserved))
+    tokens = added_tokens(vocab, [id_ for id_ in vocab.user_defined if SPACE in vocab.texts[id_]])
     special = [token.text for token in tokens if token.special]
-    unknown = found.id_of("unknown", 0)
-    unk_token = found.texts[unknown] if unknown in found.special and unknown is not None else None
-    if unk_token is None and not falls_back:
-        raise Unsupported("it has neither an unknown token nor a token for each byte", ANOTHER)
-    prefix = found.keys.get("tokenizer.ggml.add_space_prefix", True)
-    around = surrounding_ids(found, begins=True, ends=False, begin=1, end=2)
+    unknown = vocab.id_of("unknown", 0)
+    unk_token = vocab.texts[unknown] if unknown in vocab.special and unknown is not None else None
+    if unk_token is None and not has_byte_tokens:
+        raise Unsupported(
+            "it has neither an unknown token nor a token for each byte", TRY_ANOTHER_FILE
+        )
+    prefix = vocab.keys.get("tokenizer.ggml.add_space_prefix", True)
+    bos_eos = bos_and_eos_ids(vocab, adds_bos=True, adds_eos=False, bos=1, eos=2)
     recipe = Recipe(
         name="gguf",
         algorithm="bpe",
         normalizers=spaces(prefix),
         segmentation="ranks",
         unk_token=unk_token,
-        byte_fallback=falls_back,
+        byte_fallback=has_byte_tokens,
         fuse_unknown=True,
         precision="single",
-        post_processors=template_of(found, tokens, *around),
-        decoders=decoders(prefix, falls_back),
+        post_processors=build_template(vocab, tokens, *bos_eos),
+        decoders=decoders(prefix, has_byte_tokens),
         special_tokens=tuple(special),
     )
     parts = {
-        "tokens": [text.encode() for text in found.texts],
-        "scores": found.scores,
+        "tokens": [text.encode() for text in vocab.texts],
+        "scores": vocab.scores,
         "added_tokens": tuple(tokens),
     }
     return recipe, parts
@@ -109,71 +111,78 @@ def decoders(prefix: bool, falls_back: bool) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _falls_back(found: Vocabulary) -> bool:
-    there = sum(token.decode() in found.ids for token in BYTE_TOKENS)
-    if there not in (0, len(BYTE_TOKENS)):
+def _has_byte_tokens(vocab: Vocabulary) -> bool:
+    present = sum(token.decode() in vocab.ids for token in BYTE_TOKENS)
+    if present not in (0, len(BYTE_TOKENS)):
         raise Unsupported(
-            f"it has tokens for {there} of the 256 bytes, and not for all of them", ANOTHER
+            f"it has tokens for {present} of the 256 bytes, and not for all of them",
+            TRY_ANOTHER_FILE,
         )
-    return there > 0
+    return present > 0
 
 
-def _check_unmade(found: Vocabulary, ids: list[int]) -> None:
+def _check_not_mergeable(vocab: Vocabulary, ids: list[int]) -> None:
     """Raise TokctlError if merges of ordinary text can make one of the tokens `ids`.
 
     llama.cpp would make such a token from ordinary text, and tokctl would not.
     """
-    known: dict[str, bool] = {}
-    left = _MOST_SPLITS
+    mergeable: dict[str, bool] = {}
+    work_left = _MOST_SPLIT_WORK
 
-    def made(text: str, depth: int = 0) -> bool:
+    def is_mergeable(text: str, depth: int = 0) -> bool:
         """Return whether `text` is a character, or a token that consists of two such texts."""
-        nonlocal left
+        nonlocal work_left
         if len(text) == 1:
             return True
-        if text not in found.ids:
+        if text not in vocab.ids:
             return False
-        if text not in known:
-            left -= len(text) ** 2
-            if left < 0 or depth > _DEEPEST:
-                raise Unsupported("its tokens can be made in more ways than tokctl checks", ANOTHER)
-            known[text] = False
-            for at in range(1, len(text)):
-                if made(text[:at], depth + 1) and made(text[at:], depth + 1):
-                    known[text] = True
+        if text not in mergeable:
+            work_left -= len(text) ** 2
+            if work_left < 0 or depth > _DEEPEST:
+                raise Unsupported(
+                    "its tokens can be merged in more ways than tokctl checks", TRY_ANOTHER_FILE
+                )
+            mergeable[text] = False
+            for split in range(1, len(text)):
+                if is_mergeable(text[:split], depth + 1) and is_mergeable(text[split:], depth + 1):
+                    mergeable[text] = True
                     break
-        return known[text]
+        return mergeable[text]
 
     for id_ in ids:
-        if made(found.texts[id_]):
+        if is_mergeable(vocab.texts[id_]):
             raise Unsupported(
-                f"merging ordinary text can make its control token {found.texts[id_]!r:.80}",
-                ANOTHER,
+                f"merging ordinary text can make its control token {vocab.texts[id_]!r:.80}",
+                TRY_ANOTHER_FILE,
             )
 
 
 # -- GPT-2's byte-level BPE (`llm_tokenizer_bpe`) ------------------------------------
 
-_IN_TEXT = frozenset(range(256)) - byte_level.NEVER_IN_UTF8
+_UTF8_BYTES = frozenset(range(256)) - byte_level.NEVER_IN_UTF8
 #: Texts that can be one pre-token: no pattern keeps other characters together.
 _ONE_PRE_TOKEN = regex.compile(r"\P{L}?\p{L}+|[^\p{L}\p{N}]+|\p{N}+")
 
 
-def read_gpt2(found: Vocabulary, pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
+def read_gpt2(vocab: Vocabulary, pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
     """Return the recipe of a byte-level BPE vocabulary, and the other fields of the model."""
-    if found.keys.get("tokenizer.ggml.pre") in _OF_CHARACTERS and pattern is None:
-        return read_gemma4(found, None)
-    splitting = pre_tokenizers.named(found.keys.get("tokenizer.ggml.pre", ""), pattern)
-    pairs = _pairs(found.keys.get("tokenizer.ggml.merges"))
+    if vocab.keys.get("tokenizer.ggml.pre") in _GEMMA4_NAMES and pattern is None:
+        return read_gemma4(vocab, None)
+    splitting = pre_tokenizers.splitting_named(vocab.keys.get("tokenizer.ggml.pre", ""), pattern)
+    pairs = _pairs(vocab.keys.get("tokenizer.ggml.merges"))
     # llama.cpp silently drops a byte without a token. tokctl raises an error, as for other models.
-    has_every_byte = byte_level.BYTES.keys() <= found.ids.keys() - {
-        found.texts[id_] for id_ in found.special
+    has_every_byte = byte_level.BYTES.keys() <= vocab.ids.keys() - {
+        vocab.texts[id_] for id_ in vocab.special
     }
-    lefts, rights, made = _merges(found, pairs)
-    tokens = added(found, made)
-    _check_apart(found, [token.id for token in tokens if not token.ordinary], splitting.whole_words)
-    default = 11 if splitting.has_default_ends else None
-    around = surrounding_ids(found, begins=splitting.begins, ends=False, begin=default, end=11)
+    lefts, rights, merged = _merge_columns(vocab, pairs)
+    tokens = added_tokens(vocab, merged)
+    _check_control_tokens(
+        vocab, [token.id for token in tokens if not token.ordinary], splitting.whole_words
+    )
+    default_bos = 11 if splitting.has_default_bos else None
+    bos_eos = bos_and_eos_ids(
+        vocab, adds_bos=splitting.adds_bos, adds_eos=False, bos=default_bos, eos=11
+    )
     recipe = Recipe(
         name="gguf",
         algorithm="bpe",
@@ -181,23 +190,23 @@ def read_gpt2(found: Vocabulary, pattern: str | None) -> tuple[Recipe, dict[str,
         units="bytes",
         alphabet="bytes" if has_every_byte else "seen",
         whole_words=splitting.whole_words,
-        post_processors=template_of(found, tokens, *around),
+        post_processors=build_template(vocab, tokens, *bos_eos),
         special_tokens=tuple(token.text for token in tokens if token.special),
     )
-    return recipe, _merging(found, recipe, (lefts, rights, made), tokens)
+    return recipe, _merge_fields(vocab, recipe, (lefts, rights, merged), tokens)
 
 
-def _merging(
-    found: Vocabulary,
+def _merge_fields(
+    vocab: Vocabulary,
     recipe: Recipe,
     merges: tuple[list[int], list[int], list[int]],
     tokens: list[AddedToken],
 ) -> dict[str, Any]:
     """Return the fields of a model by merges, apart from its recipe."""
     lists = ModelFile.of(
-        list(found.texts), list(merges), scores=[], scored=False, columns=NO_COLUMNS
+        list(vocab.texts), list(merges), scores=[], scored=False, columns=NO_COLUMNS
     )
-    core = fill(lists, recipe, tokens)
+    core = store_model(lists, recipe, tokens)
     return {
         "tokens": core.tokens(),
         "merges": list(map(Merge._make, zip(*core.merge_columns(), strict=True))),
@@ -216,58 +225,62 @@ def _pairs(merges: Any) -> list[list[str]]:
     return pairs
 
 
-def _merges(found: Vocabulary, pairs: list[list[str]]) -> tuple[list[int], list[int], list[int]]:
-    lefts, rights = merge_ids(found.ids, pairs)
-    return lefts, rights, token_ids(found.ids, ["".join(pair) for pair in pairs])
+def _merge_columns(
+    vocab: Vocabulary, pairs: list[list[str]]
+) -> tuple[list[int], list[int], list[int]]:
+    lefts, rights = merge_ids(vocab.ids, pairs)
+    return lefts, rights, token_ids(vocab.ids, ["".join(pair) for pair in pairs])
 
 
-def _check_apart(found: Vocabulary, apart: list[int], whole_words: bool) -> None:
+def _check_control_tokens(vocab: Vocabulary, ids: list[int], whole_words: bool) -> None:
     """Raise TokctlError if llama.cpp finds one of these tokens in ordinary text.
 
     Such a token is one byte, or a control token that can be a whole pre-token and is looked up.
     """
-    for id_ in apart:
-        text = found.texts[id_]
+    for id_ in ids:
+        text = vocab.texts[id_]
         looked_up = whole_words and text.isascii() and _ONE_PRE_TOKEN.fullmatch(text)
-        is_byte = byte_level.BYTES.get(text) in _IN_TEXT
-        if is_byte or (looked_up and id_ in found.special):
+        is_byte = byte_level.BYTES.get(text) in _UTF8_BYTES
+        if is_byte or (looked_up and id_ in vocab.special):
             raise Unsupported(
                 f"its control token {text!r:.80} is found in ordinary text, too, as llama.cpp "
                 "looks words up",
-                ANOTHER,
+                TRY_ANOTHER_FILE,
             )
 
 
 # -- Gemma 4's BPE over characters (`llm_tokenizer_bpe`, too) -------------------------
 
 #: The values of `tokenizer.ggml.pre` for this model.
-_OF_CHARACTERS = ("gemma4", "granite-embed-multi-311m")
+_GEMMA4_NAMES = ("gemma4", "granite-embed-multi-311m")
 
 
-def read_gemma4(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
+def read_gemma4(vocab: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
     """Return the recipe of a vocabulary like Gemma 4's, and the other fields of the model.
 
     In llama.cpp, a run of line feeds that is a token is always one token, so it is an added token
     here. (A run that is not a token makes llama.cpp abort.)
     """
-    if not _falls_back(found):
+    if not _has_byte_tokens(vocab):
         raise Unsupported(
-            "it has no tokens for bytes, and llama.cpp drops text that has no token", ANOTHER
+            "it has no tokens for bytes, and llama.cpp drops text that has no token",
+            TRY_ANOTHER_FILE,
         )
-    pairs = _pairs(found.keys.get("tokenizer.ggml.merges"))
-    lefts, rights, made = _merges(found, pairs)
-    reserved = {found.ids[token.decode()] for token in BYTE_TOKENS}
-    runs = {id_ for text, id_ in found.ids.items() if not text.strip("\n")}
-    alone = {id_ for text, id_ in found.ids.items() if len(text) == 1}
-    tokens = added(found, {*made, *alone} - found.special, found_first=runs)
+    pairs = _pairs(vocab.keys.get("tokenizer.ggml.merges"))
+    lefts, rights, merged = _merge_columns(vocab, pairs)
+    reserved = {vocab.ids[token.decode()] for token in BYTE_TOKENS}
+    line_feeds = {id_ for text, id_ in vocab.ids.items() if not text.strip("\n")}
+    characters = {id_ for text, id_ in vocab.ids.items() if len(text) == 1}
+    tokens = added_tokens(vocab, {*merged, *characters} - vocab.special, found_first=line_feeds)
     for id_ in [*reserved, *(token.id for token in tokens if token.special)]:
-        if id_ in alone or id_ in made:
+        if id_ in characters or id_ in merged:
             raise Unsupported(
-                f"ordinary text can become its control token {found.texts[id_]!r:.80}", ANOTHER
+                f"ordinary text can become its control token {vocab.texts[id_]!r:.80}",
+                TRY_ANOTHER_FILE,
             )
-    around = surrounding_ids(found, begins=True, ends=False, begin=None, end=None)
+    bos_eos = bos_and_eos_ids(vocab, adds_bos=True, adds_eos=False, bos=None, eos=None)
     # llama.cpp begins a text with this token whatever the file says.
-    around = (found.id_of("bos"), around[1])
+    bos_eos = (vocab.id_of("bos"), bos_eos[1])
     recipe = Recipe(
         name="gguf",
         algorithm="bpe",
@@ -275,11 +288,11 @@ def read_gemma4(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[s
         pre_tokenizers=(_LINE_FEEDS,),
         byte_fallback=True,
         fuse_unknown=True,
-        post_processors=template_of(found, tokens, *around),
+        post_processors=build_template(vocab, tokens, *bos_eos),
         decoders=decoders(prefix=False, falls_back=True),
         special_tokens=tuple(token.text for token in tokens if token.special),
     )
-    return recipe, _merging(found, recipe, (lefts, rights, made), tokens)
+    return recipe, _merge_fields(vocab, recipe, (lefts, rights, merged), tokens)
 
 
 _LINE_FEEDS = PRE_TOKENIZERS.part("split", pattern=r"\n+", regex=True, behaviour="isolated")
@@ -289,48 +302,50 @@ _LINE_FEEDS = PRE_TOKENIZERS.part("split", pattern=r"\n+", regex=True, behaviour
 
 _MARK = "##"
 _ONE_WORD = regex.compile(r"[^\s\p{P}$+<=>^`|~]+")
-#: Hangul syllables, by their first letter (Unicode, 3.12): `_EACH` syllables for each of the
-#: `_LETTERS` letters from `_FIRST`, starting at `_SYLLABLES`.
-_SYLLABLES, _EACH, _LETTERS, _FIRST = 0xAC00, 588, 19, 0x1100
+#: Hangul syllables are ordered by their first letter (Unicode, 3.12).
+_FIRST_SYLLABLE, _SYLLABLES_PER_LETTER, _LETTER_COUNT, _FIRST_LETTER = 0xAC00, 588, 19, 0x1100
 
 
-def read_bert(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
+def read_bert(vocab: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
     """Return the recipe of a WordPiece vocabulary, and the other fields of the model."""
-    if SPACE in found.ids:
+    if SPACE in vocab.ids:
         raise Unsupported(
             f"it has a token {SPACE!r}, which llama.cpp finds at the start of words that it does "
             "not know",
-            ANOTHER,
+            TRY_ANOTHER_FILE,
         )
     # User-defined tokens can also start or continue ordinary words.
-    tokens = added(found, found.user_defined)
+    tokens = added_tokens(vocab, vocab.user_defined)
     for token in tokens:
         if token.special and _ONE_WORD.fullmatch(token.text):
             raise Unsupported(
-                f"its control token {token.text!r:.80} goes on ordinary words, too", ANOTHER
+                f"its control token {token.text!r:.80} goes on ordinary words, too",
+                TRY_ANOTHER_FILE,
             )
-    unknown = found.id_of("unknown", 100)
-    if unknown is None or unknown not in found.special:
-        raise Unsupported("it has no unknown token that is a control token", ANOTHER)
-    begin, end = found.id_of("bos", 101), found.id_of("seperator", 102)
+    unknown = vocab.id_of("unknown", 100)
+    if unknown is None or unknown not in vocab.special:
+        raise Unsupported("it has no unknown token that is a control token", TRY_ANOTHER_FILE)
+    bos, eos = vocab.id_of("bos", 101), vocab.id_of("seperator", 102)
     recipe = Recipe(
         name="gguf",
         algorithm="wordpiece",
-        normalizers=_normalizers(found.keys),
+        normalizers=_normalizers(vocab.keys),
         pre_tokenizers=("bert",),  # type: ignore[arg-type]
         marker=Marker("continuation", _MARK),
         segmentation="longest-match",
-        unk_token=found.texts[unknown],
-        post_processors=template_of(found, tokens, begin, end),
+        unk_token=vocab.texts[unknown],
+        post_processors=build_template(vocab, tokens, bos, eos),
         special_tokens=tuple(token.text for token in tokens if token.special),
     )
-    apart = {token.id for token in tokens if token.special}
+    special = {token.id for token in tokens if token.special}
     spelled = [
-        text if id_ in apart else text[1:] if text.startswith(SPACE) else _MARK + text
-        for id_, text in enumerate(found.texts)
+        text if id_ in special else text[1:] if text.startswith(SPACE) else _MARK + text
+        for id_, text in enumerate(vocab.texts)
     ]
     if len(set(spelled)) != len(spelled):
-        raise Unsupported("two of its tokens are spelled alike as BERT spells them", ANOTHER)
+        raise Unsupported(
+            "two of its tokens are spelled alike as BERT spells them", TRY_ANOTHER_FILE
+        )
     parts = {"tokens": [text.encode() for text in spelled], "added_tokens": tuple(tokens)}
     return recipe, parts
 
@@ -344,10 +359,10 @@ def _normalizers(keys: dict[str, Any]) -> tuple[Part, ...]:
 
     parts = []
     if strip:
-        for letter in range(_LETTERS):
-            start = _SYLLABLES + letter * _EACH
-            pattern = f"[{chr(start)}-{chr(start + _EACH - 1)}]"
-            parts.append(replace(pattern, chr(_FIRST + letter)))
+        for letter in range(_LETTER_COUNT):
+            start = _FIRST_SYLLABLE + letter * _SYLLABLES_PER_LETTER
+            pattern = f"[{chr(start)}-{chr(start + _SYLLABLES_PER_LETTER - 1)}]"
+            parts.append(replace(pattern, chr(_FIRST_LETTER + letter)))
         parts.append(NORMALIZERS.part("nfd"))
     parts.append(replace(r"(?!\s)[\p{Cc}\p{Cf}\p{Co}\uFFFD]", ""))
     if strip:
@@ -369,79 +384,84 @@ def _normalizers(keys: dict[str, Any]) -> tuple[Part, ...]:
 _MOST_KEPT = 1 << 20
 
 
-def read_t5(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
+def read_t5(vocab: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
     """Return the recipe of a Unigram vocabulary, and the other fields of the model."""
-    if BYTE in found.types:
+    if BYTE in vocab.types:
         raise Unsupported(
-            "it is a Unigram model with tokens for bytes, which llama.cpp leaves unused", ANOTHER
+            "it is a Unigram model with tokens for bytes, which llama.cpp leaves unused",
+            TRY_ANOTHER_FILE,
         )
-    if any(found.types[id_] in (NORMAL, UNUSED) for id_ in found.special):
-        raise Unsupported("one of its ordinary tokens is spelled as a control token", ANOTHER)
-    user_defined = set(found.user_defined)
-    tokens = added(found, user_defined)
+    if any(vocab.types[id_] in (NORMAL, UNUSED) for id_ in vocab.special):
+        raise Unsupported(
+            "one of its ordinary tokens is spelled as a control token", TRY_ANOTHER_FILE
+        )
+    user_defined = set(vocab.user_defined)
+    tokens = added_tokens(vocab, user_defined)
     special = [token.text for token in tokens if token.special]
-    unknown = found.id_of("unknown", 2)
-    if unknown is None or unknown not in found.special:
-        raise Unsupported("it has no unknown token that is a control token", ANOTHER)
-    scores = [0.0 if id_ in user_defined else score for id_, score in enumerate(found.scores)]
-    normal = [score for score, kind in zip(scores, found.types, strict=True) if kind == NORMAL]
+    unknown = vocab.id_of("unknown", 2)
+    if unknown is None or unknown not in vocab.special:
+        raise Unsupported("it has no unknown token that is a control token", TRY_ANOTHER_FILE)
+    scores = [0.0 if id_ in user_defined else score for id_, score in enumerate(vocab.scores)]
+    normal = [score for score, kind in zip(scores, vocab.types, strict=True) if kind == NORMAL]
     if not normal:
         raise ValueError("it has no tokens but special ones")
-    unused = [score for score, kind in zip(scores, found.types, strict=True) if kind == UNUSED]
+    unused = [score for score, kind in zip(scores, vocab.types, strict=True) if kind == UNUSED]
     if min(normal) > min([*unused, *[0.0 for _ in user_defined]], default=min(normal)):
         raise Unsupported(
-            "its lowest score belongs to a token that llama.cpp does not count", ANOTHER
+            "its lowest score belongs to a token that llama.cpp does not count", TRY_ANOTHER_FILE
         )
     # The cost of an unknown character does not depend on the scores of control tokens.
-    none = max(0.0, min(normal))
-    scores = [none if id_ in found.special else score for id_, score in enumerate(scores)]
-    prefix = found.keys.get("tokenizer.ggml.add_space_prefix", False)
-    around = surrounding_ids(found, begins=False, ends=True, begin=None, end=1)
+    control_score = max(0.0, min(normal))
+    scores = [control_score if id_ in vocab.special else score for id_, score in enumerate(scores)]
+    prefix = vocab.keys.get("tokenizer.ggml.add_space_prefix", False)
+    bos_eos = bos_and_eos_ids(vocab, adds_bos=False, adds_eos=True, bos=None, eos=1)
     recipe = Recipe(
         name="gguf",
         algorithm="unigram",
-        normalizers=(*_rules(found), *_spaces(found.keys, prefix)),
+        normalizers=(*_rules(vocab), *_spaces(vocab.keys, prefix)),
         segmentation="viterbi",
-        unk_token=found.texts[unknown],
+        unk_token=vocab.texts[unknown],
         fuse_unknown=True,
-        post_processors=template_of(found, tokens, *around),
+        post_processors=build_template(vocab, tokens, *bos_eos),
         decoders=decoders(prefix, falls_back=False),
         special_tokens=tuple(special),
     )
     parts = {
-        "tokens": [text.encode() for text in found.texts],
+        "tokens": [text.encode() for text in vocab.texts],
         "scores": scores,
         "added_tokens": tuple(tokens),
     }
     return recipe, parts
 
 
-def _rules(found: Vocabulary) -> list[Part]:
+def _rules(vocab: Vocabulary) -> list[Part]:
     """Return the normalizer with the file's rules, if it has any."""
-    given = found.keys.get("tokenizer.ggml.precompiled_charsmap")
-    keep = _kept([found.texts[id_] for id_ in found.user_defined])
-    if given is None:
+    blob = vocab.keys.get("tokenizer.ggml.precompiled_charsmap")
+    keep = _unchanged_prefixes([vocab.texts[id_] for id_ in vocab.user_defined])
+    if blob is None:
         return []
-    if getattr(given, "typecode", " ") not in "bB":
+    if getattr(blob, "typecode", " ") not in "bB":
         raise ValueError("its rules for normalizing are not a list of bytes")
-    return [charsmap.part_of(given.tobytes(), keep)]
+    return [charsmap.read_rules(blob.tobytes(), keep)]
 
 
-def _kept(texts: list[str]) -> list[str]:
+def _unchanged_prefixes(texts: list[str]) -> list[str]:
     """Return the texts that the rules leave unchanged: all prefixes of user-defined tokens.
 
     llama.cpp skips a text that begins like a user-defined token, byte by byte, even if the text
     does not continue like the token.
     """
     if not all(map(str.isascii, texts)):
-        wrong = next(text for text in texts if not text.isascii())
+        not_ascii = next(text for text in texts if not text.isascii())
         raise Unsupported(
-            f"it has the user-defined token {wrong!r:.80}, and llama.cpp splits characters that "
-            "begin with the same byte",
-            ANOTHER,
+            f"it has the user-defined token {not_ascii!r:.80}, and llama.cpp splits characters "
+            "that begin with the same byte",
+            TRY_ANOTHER_FILE,
         )
     if sum(len(text) ** 2 for text in texts) > _MOST_KEPT:
-        raise Unsupported("its user-defined tokens are longer in all than tokctl reads", ANOTHER)
+        raise Unsupported(
+            "its user-defined tokens are longer in total than tokctl reads", TRY_ANOTHER_FILE
+        )
     return sorted({text[:end] for text in texts for end in range(1, len(text) + 1)})
 
 
@@ -464,14 +484,14 @@ def _spaces(keys: dict[str, Any], prefix: bool) -> list[Part]:
 
 
 #: The functions that read a model, by the value of `tokenizer.ggml.model`.
-_MODELS = {
+_READERS = {
     "llama": read_llama,
     "gpt2": read_gpt2,
     "gemma4": read_gemma4,
     "bert": read_bert,
     "t5": read_t5,
 }
-_ABOUT = {
+_UNREAD_MODELS = {
     "no_vocab": "the file holds none",
     "none": "the file holds none",
     "rwkv": "RWKV's matches the longest token of a trie of bytes",
@@ -479,23 +499,23 @@ _ABOUT = {
     "hybriddna": "it cuts DNA into stretches of fixed length",
     "whitespace": "it looks whole words up, and merges the others",
 }
-_TEMPLATE = "tokenizer.chat_template"
+_TEMPLATE_KEY = "tokenizer.chat_template"
 _TEMPLATE_FILE = "chat_template.jinja"
-_TEXTS = {
+_TEXT_KEYS = {
     *("general.name", "general.architecture", "tokenizer.ggml.model", "tokenizer.ggml.pre"),
-    _TEMPLATE,
+    _TEMPLATE_KEY,
 }
-_FLAGS = {
+_BOOLEAN_KEYS = {
     f"tokenizer.ggml.{name}"
     for name in (
         *("add_bos_token", "add_eos_token", "add_sep_token", "add_space_prefix"),
         *("remove_extra_whitespaces", "normalizer.lowercase", "normalizer.strip_accents"),
     )
 }
-_WANTED = frozenset(
+_READ_KEYS = frozenset(
     {
-        *_TEXTS,
-        *_FLAGS,
+        *_TEXT_KEYS,
+        *_BOOLEAN_KEYS,
         *(
             f"tokenizer.ggml.{name}"
             for name in ("tokens", "token_type", "scores", "merges", "precompiled_charsmap")
@@ -517,38 +537,38 @@ def read(source: ModelInput) -> Model:
     Raises:
         TokctlError: the file is damaged, or tokctl does not support its model or pre-tokenizer.
     """
-    with unless_damaged(source.name, hinted=source.hints.are_given):
-        keys = metadata.read(source, _WANTED)
-        _check(keys)
-        return _model(keys, source.hints.pattern)
+    with unless_damaged(source.name, hinted=source.hints.any_given):
+        keys = metadata.read(source, _READ_KEYS)
+        _check_types(keys)
+        return _build_model(keys, source.hints.pattern)
 
 
-def _check(keys: dict[str, Any]) -> None:
+def _check_types(keys: dict[str, Any]) -> None:
     """Raise ValueError if a value has a wrong type."""
     for key, value in keys.items():
-        kind = str if key in _TEXTS else bool if key in _FLAGS else None
+        kind = str if key in _TEXT_KEYS else bool if key in _BOOLEAN_KEYS else None
         if kind is not None and type(value) is not kind:
             raise ValueError(f"the value of {key!r} is {value!r:.40}")
     if "tokenizer.ggml.model" not in keys:
         raise ValueError("it holds no vocabulary")
 
 
-def _model(keys: dict[str, Any], pattern: str | None) -> Model:
+def _build_model(keys: dict[str, Any], pattern: str | None) -> Model:
     kind = keys["tokenizer.ggml.model"]
-    if kind not in _MODELS:
+    if kind not in _READERS:
         raise Unsupported(
-            f"its tokenizer is {kind!r:.80}: {_ABOUT.get(kind, 'tokctl does not know it')}",
-            f"tokctl reads {', '.join(_MODELS)}",
+            f"its tokenizer is {kind!r:.80}: {_UNREAD_MODELS.get(kind, 'tokctl does not know it')}",
+            f"tokctl reads {', '.join(_READERS)}",
         )
-    found = vocabulary(keys)
-    recipe, parts = _MODELS[kind](found, pattern)
+    vocab = read_vocabulary(keys)
+    recipe, parts = _READERS[kind](vocab, pattern)
     title, pre = keys.get("general.name", ""), keys.get("tokenizer.ggml.pre", "")
     origin = f"{title} ({pre})" if title and pre else title or pre
     return Model(
         recipe,
         **parts,
         origin=ImportedFrom("gguf", origin),
-        companions={_TEMPLATE_FILE: keys[_TEMPLATE]} if _TEMPLATE in keys else {},
+        companions={_TEMPLATE_FILE: keys[_TEMPLATE_KEY]} if _TEMPLATE_KEY in keys else {},
     )
 
 
@@ -562,13 +582,13 @@ class _Draft(NamedTuple):
         model: the model that reading the file should return.
         keys: the values under `tokenizer.ggml`.
         losses: what the keys can't hold.
-        settled: the fields of the recipe whose differences `losses` already covers.
+        covered: the fields of the recipe whose differences `losses` already covers.
     """
 
     model: Model
     keys: dict[str, Any]
     losses: list[LostFeature]
-    settled: tuple[str, ...] = ()
+    covered: tuple[str, ...] = ()
 
 
 def losses(model: Model) -> list[LostFeature]:
@@ -577,7 +597,7 @@ def losses(model: Model) -> list[LostFeature]:
     Raises:
         UnsupportedByFormat: llama.cpp can't run a model of this kind.
     """
-    return _file(model)[1]
+    return _build_file(model)[1]
 
 
 def write(model: Model) -> Files:
@@ -586,12 +606,12 @@ def write(model: Model) -> Files:
     Raises:
         UnsupportedByFormat: llama.cpp can't run a model of this kind.
     """
-    return {"": _file(model)[0]}
+    return {"": _build_file(model)[0]}
 
 
-def _file(model: Model) -> tuple[bytes, list[LostFeature]]:
+def _build_file(model: Model) -> tuple[bytes, list[LostFeature]]:
     """Return the file, and the losses: the differences after reading it again."""
-    kind = _kind(model.recipe)
+    kind = _model_name(model.recipe)
     nul = UnsupportedByFormat("a token holds a NUL, which ends a text there")
     if any("\0" in token.text for token in model.added):  # pieces would replace it
         raise nul
@@ -603,55 +623,57 @@ def _file(model: Model) -> tuple[bytes, list[LostFeature]]:
         "general.architecture": kind,
         "tokenizer.ggml.model": kind,
         **{f"tokenizer.ggml.{name}": value for name, value in draft.keys.items()},
-        **({_TEMPLATE: template} if template else {}),
+        **({_TEMPLATE_KEY: template} if template else {}),
     }
-    data = metadata.written(keys)
+    data = metadata.serialize(keys)
     try:
-        found = metadata.read(ModelInput("", data=data), _WANTED)
-        _check(found)
-        again = _model(found, None)
+        read_keys = metadata.read(ModelInput("", data=data), _READ_KEYS)
+        _check_types(read_keys)
+        read_back = _build_model(read_keys, None)
     except (TokctlError, ValueError) as error:
         raise UnsupportedByFormat(str(error)) from None
-    wanted = draft.model
-    if again.tokens != wanted.tokens or _steps(again) != _steps(wanted):
+    expected = draft.model
+    if read_back.tokens != expected.tokens or _merge_triples(read_back) != _merge_triples(expected):
         raise UnsupportedByFormat("llama.cpp would make other tokens of its spellings")
-    settled = {name: getattr(again.recipe, name) for name in draft.settled}
+    covered = {name: getattr(read_back.recipe, name) for name in draft.covered}
     try:
-        wanted = replace(wanted, recipe=replace(wanted.recipe, **settled))
+        expected = replace(expected, recipe=replace(expected.recipe, **covered))
     except TokctlError as error:  # the unknown token is spelled like another token
         raise UnsupportedByFormat(f"llama.cpp reads it otherwise: {error.message}") from None
-    wanted, pairs = _without_pairs(wanted, again)
-    others = {name: text for name, text in model.companions.items() if name != _TEMPLATE_FILE}
+    expected, pairs = _with_pair_template_of(expected, read_back)
+    other_files = {name: text for name, text in model.companions.items() if name != _TEMPLATE_FILE}
     return data, [
         *draft.losses,
-        *_by_spelling_lost(found, draft.keys["token_type"]),
+        *_spelling_losses(read_keys, draft.keys["token_type"]),
         *pairs,
-        *differences(wanted, again),
+        *differences(expected, read_back),
         *training_lost(model, model.rounds),
         *lengths_lost(model),
-        *companions_lost(replace(model, companions=others)),
+        *companions_lost(replace(model, companions=other_files)),
     ]
 
 
-def _by_spelling_lost(found: dict[str, Any], types: array[int]) -> list[LostFeature]:
+def _spelling_losses(keys: dict[str, Any], types: array[int]) -> list[LostFeature]:
     """Return the losses of ordinary tokens that llama.cpp takes for control tokens by spelling.
 
     If special tokens are allowed, llama.cpp finds them in a text before merging.
     """
-    read = vocabulary(found)
-    odd = sorted(id_ for id_ in read.special if types[id_] not in (CONTROL, UNKNOWN))
-    return [LostFeature(f"that {read.texts[id_]!r} is an ordinary token") for id_ in odd]
+    vocab = read_vocabulary(keys)
+    changed = sorted(id_ for id_ in vocab.special if types[id_] not in (CONTROL, UNKNOWN))
+    return [LostFeature(f"that {vocab.texts[id_]!r} is an ordinary token") for id_ in changed]
 
 
-def _steps(model: Model) -> list[tuple[int, ...]]:
+def _merge_triples(model: Model) -> list[tuple[int, ...]]:
     return [merge[:3] for merge in model.merges]
 
 
-def _kind(recipe: Recipe) -> str:
+def _model_name(recipe: Recipe) -> str:
     """Return llama.cpp's name for a model of this kind; the draft checks the details."""
     if recipe.traits.is_plain_bpe and not recipe.emits_symbols:
         if recipe.marker.text:
-            raise UnsupportedByFormat("its words have a marker, and llama.cpp's BPE knows none")
+            raise UnsupportedByFormat(
+                "its words have a marker, which llama.cpp's BPE can't express"
+            )
         if recipe.is_byte_level:
             return "gpt2"
         return "gemma4" if recipe.pre_tokenizers == (_LINE_FEEDS,) else "llama"
@@ -659,16 +681,18 @@ def _kind(recipe: Recipe) -> str:
         return "t5"
     if recipe.matches_longest:
         return "bert"
-    named = f"{recipe.traits.title} (segmentation: {recipe.segmentation})"
-    raise UnsupportedByFormat(f"llama.cpp does not know {named}")
+    description = f"{recipe.traits.title} (segmentation: {recipe.segmentation})"
+    raise UnsupportedByFormat(f"llama.cpp does not know {description}")
 
 
 def _chat_template(model: Model) -> str | None:
     """Return the model's chat template, from its own file or the configuration, or None."""
-    found = model.companions.get(_TEMPLATE_FILE)
-    if found is None and CONFIG in model.companions:
-        found = parsed(model.companions[CONFIG], CONFIG).get("chat_template")
-    return found if isinstance(found, str) else None
+    template = model.companions.get(_TEMPLATE_FILE)
+    if template is None and TOKENIZER_CONFIG in model.companions:
+        template = parse_object(model.companions[TOKENIZER_CONFIG], TOKENIZER_CONFIG).get(
+            "chat_template"
+        )
+    return template if isinstance(template, str) else None
 
 
 #: The roles of special tokens, with the keys of their ids. A text begins with `cls` in BERT.
@@ -685,20 +709,20 @@ _ROLES = {
 
 def _roles(model: Model, **more: str | None) -> dict[str, Any]:
     """Return the keys for the ids of special tokens, by the model's roles and those in `more`."""
-    named = {role.removesuffix("_token"): text for role, text in roles_of(model).items()}
-    if "eos" in named:
+    texts = {role.removesuffix("_token"): text for role, text in roles_of(model).items()}
+    if "eos" in texts:
         # As in GPT-2, the end token is also the beginning token. Without the key, llama.cpp would
         # treat the beginning token as an ordinary one.
-        named.setdefault("bos", named["eos"])
-    named |= {role: text for role, text in more.items() if text is not None}
+        texts.setdefault("bos", texts["eos"])
+    texts |= {role: text for role, text in more.items() if text is not None}
     return {
-        f"{key}_token_id": model.special_ids[named[role]]
+        f"{key}_token_id": model.special_ids[texts[role]]
         for role, key in _ROLES.items()
-        if named.get(role) in model.special_ids
+        if texts.get(role) in model.special_ids
     }
 
 
-def _around(model: Model) -> tuple[str | None, str | None]:
+def _template_ends(model: Model) -> tuple[str | None, str | None]:
     """Return the special tokens that the template puts before and after a text.
 
     Both are None if the model has no template, or if the template puts several tokens on one side.
@@ -713,33 +737,33 @@ def _around(model: Model) -> tuple[str | None, str | None]:
     return before[0] if before else None, after[0] if after else None
 
 
-def _surrounding(model: Model) -> dict[str, Any]:
+def _end_keys(model: Model) -> dict[str, Any]:
     """Return the keys for the special tokens around a text."""
-    before, after = _around(model)
+    before, after = _template_ends(model)
     flags = {"add_bos_token": before is not None, "add_eos_token": after is not None}
     return {**_roles(model, bos=before, eos=after), **flags}
 
 
-def _without_pairs(wanted: Model, again: Model) -> tuple[Model, list[LostFeature]]:
+def _with_pair_template_of(model: Model, read_back: Model) -> tuple[Model, list[LostFeature]]:
     """Return the model with the template that was read, and a loss, if only pairs of texts differ.
 
     llama.cpp never joins two texts. In all other cases the model is returned unchanged.
     """
-    mine, found = _around(wanted), _around(again)
-    kinds = {part.kind for part in wanted.recipe.post_processors} - {"trim-offsets"}
-    if mine == (None, None) or mine != found or kinds != {"template"}:
-        return wanted, []
+    ends, read_ends = _template_ends(model), _template_ends(read_back)
+    part_kinds = {part.kind for part in model.recipe.post_processors} - {"trim-offsets"}
+    if ends == (None, None) or ends != read_ends or part_kinds != {"template"}:
+        return model, []
     parts = [
-        again.recipe.post_processors[0] if part.kind == "template" else part
-        for part in wanted.recipe.post_processors
+        read_back.recipe.post_processors[0] if part.kind == "template" else part
+        for part in model.recipe.post_processors
     ]
-    if parts == list(wanted.recipe.post_processors):
-        return wanted, []
-    recipe = replace(wanted.recipe, post_processors=tuple(parts))
-    return replace(wanted, recipe=recipe), [LostFeature("how it puts two texts together")]
+    if parts == list(model.recipe.post_processors):
+        return model, []
+    recipe = replace(model.recipe, post_processors=tuple(parts))
+    return replace(model, recipe=recipe), [LostFeature("how it puts two texts together")]
 
 
-def _types(model: Model) -> list[int]:
+def _token_types(model: Model) -> list[int]:
     types = [NORMAL] * model.size
     for token in model.added:
         types[token.id] = CONTROL if token.special else USER_DEFINED
@@ -752,74 +776,78 @@ def _types(model: Model) -> list[int]:
 
 
 def _draft_gpt2(model: Model) -> _Draft:
-    naming = pre_tokenizers.naming(model.recipe.pre_tokenizers, model.recipe.whole_words)
-    if naming is None:
+    name = pre_tokenizers.nearest_name(model.recipe.pre_tokenizers, model.recipe.whole_words)
+    if name is None:
         raise UnsupportedByFormat(
             "llama.cpp knows pre-tokenizers by name, and none of its names means "
             f"{model.recipe.splitting}"
         )
-    ready, keys = _by_merges(model)
-    lost = [LostFeature(what) for what in naming.losses]
+    prepared, keys = _merge_keys(model)
+    lost = [LostFeature(what) for what in name.losses]
     if model.recipe.drops_unknown and not model.recipe.has_every_byte:
         lost.append(LostFeature("that what has no token is left out"))
-    settled = ["pre_tokenizers"] if lost else []
-    if _is_made_by_merging(ready):
-        settled.append("whole_words")
-    return _Draft(ready, {"pre": naming.name, **keys, **_surrounding(model)}, lost, tuple(settled))
+    covered = ["pre_tokenizers"] if lost else []
+    if _merges_make_every_token(prepared):
+        covered.append("whole_words")
+    return _Draft(prepared, {"pre": name.name, **keys, **_end_keys(model)}, lost, tuple(covered))
 
 
 def _draft_gemma4(model: Model) -> _Draft:
-    ready, keys = _by_merges(model)
+    prepared, keys = _merge_keys(model)
     types = array("i", keys["token_type"])
     for id_, token in enumerate(model.tokens):
         if token in BYTE_TOKENS:
             types[id_] = BYTE
-    around = _surrounding(model)
-    if not around["add_bos_token"]:
-        around.pop("bos_token_id", None)  # llama.cpp would put it before each text
-    return _Draft(ready, {**keys, "token_type": types, **around}, [])
+    end_keys = _end_keys(model)
+    if not end_keys["add_bos_token"]:
+        end_keys.pop("bos_token_id", None)  # llama.cpp would put it before each text
+    return _Draft(prepared, {**keys, "token_type": types, **end_keys}, [])
 
 
-def _by_merges(model: Model) -> tuple[Model, dict[str, Any]]:
+def _merge_keys(model: Model) -> tuple[Model, dict[str, Any]]:
     """Return the model segmented by merges, and the keys for its tokens and merges."""
-    ready = merging.by_merges(model)
-    if ready.recipe.replays_merges:
-        raise UnsupportedByFormat("it merges in the order learned, whatever a merge makes possible")
-    names = ready.spelled
-    if ready.is_ambiguous:
+    prepared = merging.with_merges(model)
+    if prepared.recipe.replays_merges:
+        raise UnsupportedByFormat("it replays its merges in the order in which they were learned")
+    names = prepared.spelled
+    if prepared.is_ambiguous:
         raise UnsupportedByFormat("it knows tokens by their spelling, and two are spelled alike")
-    odd = next((id_ for merge in ready.merges for id_ in merge[:2] if " " in names[id_]), None)
-    if odd is not None:
-        raise UnsupportedByFormat(f"a merge takes {names[odd]!r}, and a space is between the two")
-    return ready, {
+    with_space = next(
+        (id_ for merge in prepared.merges for id_ in merge[:2] if " " in names[id_]), None
+    )
+    if with_space is not None:
+        raise UnsupportedByFormat(
+            f"a merge takes {names[with_space]!r}, and a space is between the two"
+        )
+    return prepared, {
         "tokens": list(names),
-        "token_type": array("i", _types(ready)),
-        "merges": [f"{names[left]} {names[right]}" for left, right, *_ in ready.merges],
+        "token_type": array("i", _token_types(prepared)),
+        "merges": [f"{names[left]} {names[right]}" for left, right, *_ in prepared.merges],
     }
 
 
-def _is_made_by_merging(model: Model) -> bool:
+def _merges_make_every_token(model: Model) -> bool:
     """Return whether merging makes each token from its own text.
 
     Looking up whole pre-tokens before merging then changes nothing.
     """
-    made = {token for *_, token in merging.made(model)}
-    ordinary = set(range(model.size)) - made - model.reserved_ids
+    merged = {token for *_, token in merging.ranked_merges(model)}
+    ordinary = set(range(model.size)) - merged - model.reserved_ids
     return all(model.recipe.is_initial_symbol(model.tokens[id_]) for id_ in ordinary)
 
 
 # -- writing: SentencePiece's models -------------------------------------------------
 
 
-def _pieces(
-    model: Model, listed: list[sentencepiece.Piece]
+def _piece_keys(
+    model: Model, pieces: list[sentencepiece.Piece]
 ) -> tuple[Model, dict[str, Any], list[LostFeature]]:
     """Return the model with the given pieces as tokens, their keys, and the losses.
 
     llama.cpp finds user-defined pieces in the text before normalization, which is a loss.
     """
-    tokens = [piece.text for piece in listed]
-    types = [piece.type for piece in listed]
+    tokens = [piece.text for piece in pieces]
+    types = [piece.type for piece in pieces]
     added = {token.id: token for token in model.added}
     lost = []
     for id_, kind in enumerate(types):
@@ -831,11 +859,11 @@ def _pieces(
         text = text.replace(SPACE, " ")
         tokens[id_] = text.encode()
         added[id_] = AddedToken(text, id_, special=False, ordinary=True)
-    if len(listed) > model.size:  # `pieces` added an unknown token
-        text = listed[-1].text.decode()
+    if len(pieces) > model.size:  # `pieces` added an unknown token
+        text = pieces[-1].text.decode()
         added[model.size] = AddedToken(text, model.size)
-    scores = [piece.score for piece in listed]
-    ready = replace(
+    scores = [piece.score for piece in pieces]
+    prepared = replace(
         model,
         tokens=tokens,
         scores=scores,
@@ -843,7 +871,7 @@ def _pieces(
         added_tokens=tuple(added[id_] for id_ in sorted(added)),
     )
     return (
-        ready,
+        prepared,
         {
             "tokens": [token.decode() for token in tokens],
             "scores": array("f", scores),
@@ -854,7 +882,7 @@ def _pieces(
     )
 
 
-def _spacing_lost(spaces: sentencepiece.Spaces) -> list[str]:
+def _space_losses(spaces: sentencepiece.SpaceOptions) -> list[str]:
     """Return what the model does with spaces and no llama.cpp model does."""
     lost = []
     if spaces.dummy == "behind":
@@ -865,89 +893,93 @@ def _spacing_lost(spaces: sentencepiece.Spaces) -> list[str]:
 
 
 def _draft_llama(model: Model) -> _Draft:
-    fit = sentencepiece.fitted(model)
-    ranked, lost = (model, []) if _is_ranked(model) else sentencepiece.ranked(model)
-    listed, unknown_lost = sentencepiece.pieces(ranked)
-    if not any(piece.type == BYTE for piece in listed):
+    options = sentencepiece.nearest_options(model)
+    ranked, lost = (
+        (model, []) if _has_single_scores(model) else sentencepiece.with_merge_scores(model)
+    )
+    pieces, unknown_lost = sentencepiece.model_pieces(ranked)
+    if not any(piece.type == BYTE for piece in pieces):
         raise UnsupportedByFormat(
             "it has no tokens for bytes, and llama.cpp ends the program where a character has none"
         )
-    if len(listed) > model.size:
+    if len(pieces) > model.size:
         # Byte tokens cover every text, so nothing is ever unknown.
-        listed, unknown_lost = listed[: model.size], []
-    ready, keys, more = _pieces(ranked, listed)
-    lost = [*lost, *unknown_lost, *more, *fit.losses]
-    lost += [LostFeature(what) for what in _spacing_lost(fit.spaces)]
-    if fit.rules.blob:
-        lost.append(LostFeature(f"the rules {fit.rules.name} for normalizing"))
-    if fit.spaces.tidy:
+        pieces, unknown_lost = pieces[: model.size], []
+    prepared, keys, piece_losses = _piece_keys(ranked, pieces)
+    lost = [*lost, *unknown_lost, *piece_losses, *options.losses]
+    lost += [LostFeature(what) for what in _space_losses(options.spaces)]
+    if options.rules.blob:
+        lost.append(LostFeature(f"the rules {options.rules.name} for normalizing"))
+    if options.spaces.remove_extra:
         lost.append(LostFeature("that spaces are removed at the ends of a text, and joined inside"))
     if any(p.kind == "metaspace" and p["prepend"] == "first" for p in model.recipe.pre_tokenizers):
         lost.append(LostFeature("that no space is put before the text behind a special token"))
-    keys |= {"add_space_prefix": bool(fit.spaces.dummy), **_surrounding(ready)}
-    return _Draft(ready, keys, lost, (*_SETTLED, *_UNKNOWN))
+    keys |= {"add_space_prefix": bool(options.spaces.dummy), **_end_keys(prepared)}
+    return _Draft(prepared, keys, lost, (*_COVERED, *_UNKNOWN_FIELDS))
 
 
-def _is_ranked(model: Model) -> bool:
+def _has_single_scores(model: Model) -> bool:
     """Return whether scores already segment the model as in a read file, equal scores included."""
     recipe = model.recipe
     return recipe.has_ranks and recipe.precision == "single" and bool(model.scores)
 
 
-#: The fields of a recipe that `sentencepiece.fitted` compares.
-_SETTLED = ("normalizers", "pre_tokenizers", "decoders")
+#: The fields of a recipe that `sentencepiece.nearest_options` compares.
+_COVERED = ("normalizers", "pre_tokenizers", "decoders")
 #: The fields of a recipe without effect if nothing is ever unknown, or without an unknown token.
-_UNKNOWN = ("unk_token", "unknown", "fuse_unknown")
+_UNKNOWN_FIELDS = ("unk_token", "unknown", "fuse_unknown")
 
 
 def _draft_t5(model: Model) -> _Draft:
-    fit = sentencepiece.fitted(model)
-    listed, lost = sentencepiece.pieces(model)
-    ready, keys, more = _pieces(model, listed)
-    user_defined = [piece.text.decode() for piece in listed if piece.type == USER_DEFINED]
-    rules = fit.rules.blob
-    read = [charsmap.part_of(rules, _kept(user_defined))] if rules else []
-    ways = [(prefix, tidy) for prefix in (True, False) for tidy in (True, False)]
-    exact = [
-        (prefix, tidy)
-        for prefix, tidy in ways
-        if (*read, *_spaces(_tidying(tidy), prefix)) == model.recipe.normalizers
+    options = sentencepiece.nearest_options(model)
+    pieces, lost = sentencepiece.model_pieces(model)
+    prepared, keys, piece_losses = _piece_keys(model, pieces)
+    user_defined = [piece.text.decode() for piece in pieces if piece.type == USER_DEFINED]
+    rules = options.rules.blob
+    read = [charsmap.read_rules(rules, _unchanged_prefixes(user_defined))] if rules else []
+    combinations = [
+        (prefix, remove_extra) for prefix in (True, False) for remove_extra in (True, False)
     ]
-    prefix, tidy = [*exact, (bool(fit.spaces.dummy), fit.spaces.tidy)][0]
+    exact = [
+        (prefix, remove_extra)
+        for prefix, remove_extra in combinations
+        if (*read, *_spaces(_extra_spaces_key(remove_extra), prefix)) == model.recipe.normalizers
+    ]
+    prefix, remove_extra = [*exact, (bool(options.spaces.dummy), options.spaces.remove_extra)][0]
     keys |= {
         "add_space_prefix": prefix,
-        "remove_extra_whitespaces": tidy,
+        "remove_extra_whitespaces": remove_extra,
         **({"precompiled_charsmap": array("B", rules)} if rules else {}),
-        **_surrounding(ready),
+        **_end_keys(prepared),
     }
-    lost = [*lost, *more, *_sums_lost(model, listed)]
-    idle = _UNKNOWN if model.recipe.unk_token is None else ()
+    lost = [*lost, *piece_losses, *_precision_losses(model, pieces)]
+    unused = _UNKNOWN_FIELDS if model.recipe.unk_token is None else ()
     if exact and model.recipe.decoders == decoders(prefix, falls_back=False):
-        return _Draft(ready, keys, lost, idle)
-    lost += fit.losses
-    lost += map(LostFeature, _spacing_lost(fit.spaces))
-    if not exact and tidy and not any(SPACE in loss.what for loss in fit.losses):
+        return _Draft(prepared, keys, lost, unused)
+    lost += options.losses
+    lost += map(LostFeature, _space_losses(options.spaces))
+    if not exact and remove_extra and not any(SPACE in loss.what for loss in options.losses):
         lost.append(LostFeature(f"what it does with a {SPACE} that a text itself has at its ends"))
-    if not exact and tidy and not prefix:
+    if not exact and remove_extra and not prefix:
         lost.append(LostFeature("that no space is put before a text"))
-    if not exact and prefix and not tidy:
+    if not exact and prefix and not remove_extra:
         lost.append(LostFeature("that a text of spaces alone gets one more"))
-    if rules and read[0]["keep"] != fit.rules.keep:
+    if rules and read[0]["keep"] != options.rules.keep:
         lost.append(LostFeature("what its rules for normalizing leave alone"))
-    if model.recipe.unk_token not in (None, fit.surface):
-        lost.append(LostFeature(f"that {fit.surface!r} stands for an unknown piece"))
-    return _Draft(ready, keys, lost, (*_SETTLED, *idle))
+    if model.recipe.unk_token not in (None, options.surface):
+        lost.append(LostFeature(f"that {options.surface!r} stands for an unknown piece"))
+    return _Draft(prepared, keys, lost, (*_COVERED, *unused))
 
 
-def _tidying(tidy: bool) -> dict[str, Any]:
-    return {"tokenizer.ggml.remove_extra_whitespaces": tidy}
+def _extra_spaces_key(remove_extra: bool) -> dict[str, Any]:
+    return {"tokenizer.ggml.remove_extra_whitespaces": remove_extra}
 
 
-def _sums_lost(model: Model, listed: list[sentencepiece.Piece]) -> list[LostFeature]:
+def _precision_losses(model: Model, pieces: list[sentencepiece.Piece]) -> list[LostFeature]:
     """Return the loss of precision: llama.cpp adds single-precision scores in double precision."""
     if model.recipe.precision == "single":
         return [LostFeature("sums in single precision: near-ties can be split otherwise")]
-    scores = [piece.score for piece in listed if piece.type == NORMAL]
+    scores = [piece.score for piece in pieces if piece.type == NORMAL]
     try:
         exact = all(struct.unpack("f", struct.pack("f", score))[0] == score for score in scores)
     except OverflowError:
@@ -965,9 +997,9 @@ def _sums_lost(model: Model, listed: list[sentencepiece.Piece]) -> list[LostFeat
 
 #: What the normalizer `bert` does differently, apart from code points that later Unicode versions
 #: assigned.
-_CONTROLS = "that U+000B, U+000C and U+0085 are removed, which are white space there"
-_ACCENTS = "that Hangul syllables keep all their letters, and marks that are no accents stay"
-_DOTTED = "that \u0130 becomes an i and a dot above it"
+_CONTROLS_LOST = "that U+000B, U+000C and U+0085 are removed, which are white space there"
+_ACCENTS_LOST = "that Hangul syllables keep all their letters, and marks that are not accents stay"
+_DOTTED_LOST = "that \u0130 becomes an i and a dot above it"
 
 
 def _draft_bert(model: Model) -> _Draft:
@@ -980,7 +1012,7 @@ def _draft_bert(model: Model) -> _Draft:
         raise UnsupportedByFormat(
             f"llama.cpp splits WordPiece's text as BERT does, and not by {recipe.splitting}"
         )
-    flags, lost = _normalizing(recipe)
+    flags, lost = _normalizer_keys(recipe)
     special = set(model.special_ids.values())
     user_defined = {token.id: token.text for token in model.added if not token.special}
     texts = []
@@ -991,17 +1023,17 @@ def _draft_bert(model: Model) -> _Draft:
             texts.append(user_defined[id_])
         else:
             texts.append(text.removeprefix(_MARK) if text.startswith(_MARK) else SPACE + text)
-    before, after = _around(model)
+    before, after = _template_ends(model)
     keys = {
         "tokens": texts,
-        "token_type": array("i", _types(model)),
+        "token_type": array("i", _token_types(model)),
         **flags,
         **_roles(model, bos=before or roles_of(model).get("cls_token"), sep=after),
     }
     return _Draft(replace(model, merges=[]), keys, lost, ("normalizers",))
 
 
-def _normalizing(recipe: Recipe) -> tuple[dict[str, Any], list[LostFeature]]:
+def _normalizer_keys(recipe: Recipe) -> tuple[dict[str, Any], list[LostFeature]]:
     """Return the keys for the normalizer, and what llama.cpp does differently."""
     for lowercase in (True, False):
         for strip in (True, False):
@@ -1018,8 +1050,8 @@ def _normalizing(recipe: Recipe) -> tuple[dict[str, Any], list[LostFeature]]:
     lowercase = part["lowercase"]
     strip = lowercase if part["strip_accents"] is None else part["strip_accents"]
     flags = {"normalizer.lowercase": lowercase, "normalizer.strip_accents": strip}
-    what = [_CONTROLS, *([_ACCENTS] if strip else [_DOTTED] if lowercase else [])]
-    return flags, [LostFeature(one) for one in what]
+    what = [_CONTROLS_LOST, *([_ACCENTS_LOST] if strip else [_DOTTED_LOST] if lowercase else [])]
+    return flags, [LostFeature(text) for text in what]
 
 
 _DRAFTS: dict[str, Callable[[Model], _Draft]] = {

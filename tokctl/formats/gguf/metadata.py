@@ -56,55 +56,55 @@ _NUMBERS = {
 }
 
 
-class _Bytes:
+class _BlockReader:
     """A file that is read in blocks; reading beyond the end raises ValueError."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self.file = file
-        self.left = size  # bytes after those taken
+        self.remaining = size  # bytes after those taken
         self.block = b""
-        self.at = 0
-        self.kept = 0
+        self.offset = 0
+        self.kept_size = 0
 
     def check(self, count: int) -> None:
         """Raise ValueError unless `count` bytes follow."""
-        if count > self.left:
+        if count > self.remaining:
             raise ValueError(f"it ends where {count} more bytes should be")
 
     def take(self, count: int) -> bytes:
         """Return the next `count` bytes."""
         self.check(count)
         self.fill(count)
-        taken = self.block[self.at : self.at + count]
-        self.at += count
-        self.left -= count
+        taken = self.block[self.offset : self.offset + count]
+        self.offset += count
+        self.remaining -= count
         return taken
 
     def fill(self, count: int) -> None:
         """Read more if the block does not hold the next `count` bytes."""
-        held = len(self.block) - self.at
-        if held >= count:
+        buffered = len(self.block) - self.offset
+        if buffered >= count:
             return
-        self.block = self.block[self.at :] + self.file.read(max(_BLOCK, count - held))
-        self.at = 0
+        self.block = self.block[self.offset :] + self.file.read(max(_BLOCK, count - buffered))
+        self.offset = 0
         if len(self.block) < count:
             raise ValueError("it ends too early")
 
     def skip(self, count: int) -> None:
         """Skip `count` bytes."""
         self.check(count)
-        held = len(self.block) - self.at
-        if count <= held:
-            self.at += count
+        buffered = len(self.block) - self.offset
+        if count <= buffered:
+            self.offset += count
         else:
-            self.file.seek(count - held, 1)
-            self.block, self.at = b"", 0
-        self.left -= count
+            self.file.seek(count - buffered, 1)
+            self.block, self.offset = b"", 0
+        self.remaining -= count
 
-    def keep(self, count: int) -> None:
+    def count_kept(self, count: int) -> None:
         """Count `count` bytes as kept; raise ValueError above the limit of a vocabulary."""
-        self.kept += count
-        if self.kept > MOST_KEPT:
+        self.kept_size += count
+        if self.kept_size > MOST_KEPT:
             raise ValueError(f"its vocabulary has more than {MOST_KEPT >> 20} MiB")
 
 
@@ -121,160 +121,160 @@ def read(source: ModelInput, wanted: frozenset[str]) -> dict[str, Any]:
         ValueError: the file is damaged.
     """
     with source.open() as file:
-        return _MetadataReader(_Bytes(file, source.size)).pairs(wanted)
+        return _MetadataReader(_BlockReader(file, source.size)).read_pairs(wanted)
 
 
 class _MetadataReader:
-    def __init__(self, data: _Bytes) -> None:
+    def __init__(self, data: _BlockReader) -> None:
         self.data = data
         self.texts = 0
         head = data.take(8)
         if head[:4] != GGUF_MAGIC:
             raise ValueError("it does not begin with GGUF")
         # Versions are at most 65535, so two zero bytes in front mean big-endian.
-        self.order = "<" if head[4:6] != b"\0\0" else ">"
-        version = struct.unpack(self.order + "I", head[4:])[0]
+        self.byte_order = "<" if head[4:6] != b"\0\0" else ">"
+        version = struct.unpack(self.byte_order + "I", head[4:])[0]
         if version not in (2, 3):
             raise ValueError(f"it is GGUF version {version}, and tokctl reads 2 and 3")
-        self.length = struct.Struct(self.order + "Q")
-        self.number(10)  # the number of tensors
+        self.length = struct.Struct(self.byte_order + "Q")
+        self.read_number(10)  # the number of tensors
 
-    def number(self, kind: int) -> Any:
+    def read_number(self, kind: int) -> Any:
         code, width = _NUMBERS[kind]
-        return struct.unpack(self.order + code, self.data.take(width))[0]
+        return struct.unpack(self.byte_order + code, self.data.take(width))[0]
 
-    def count(self, width: int, most: int) -> int:
-        """Return the next length, checked: at most `most` items of at least `width` bytes each."""
-        found: int = self.number(10)
-        if found > most:
-            raise ValueError(f"something in it is {found} long, and at most {most} is allowed")
-        self.data.check(found * width)
-        return found
+    def read_count(self, width: int, limit: int) -> int:
+        """Return the next length, checked: at most `limit` items of at least `width` bytes each."""
+        length: int = self.read_number(10)
+        if length > limit:
+            raise ValueError(f"a length in it is {length}, and at most {limit} is allowed")
+        self.data.check(length * width)
+        return length
 
-    def pairs(self, wanted: frozenset[str]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+    def read_pairs(self, wanted: frozenset[str]) -> dict[str, Any]:
+        values: dict[str, Any] = {}
         keys = set()
-        for _ in range(self.count(13, _MOST_PAIRS)):
-            key = self.data.take(self.count(1, _LONGEST_KEY))
+        for _ in range(self.read_count(13, _MOST_PAIRS)):
+            key = self.data.take(self.read_count(1, _LONGEST_KEY))
             if key in keys:
-                raise ValueError(f"the key {key.decode(errors='replace')!r:.80} is there twice")
+                raise ValueError(f"the key {key.decode(errors='replace')!r:.80} occurs twice")
             keys.add(key)
             name = key.decode(errors="replace")
-            kind = self.number(4)
+            kind = self.read_number(4)
             if name in wanted:
-                found[name] = self.value(kind, name)
+                values[name] = self.read_value(kind, name)
             else:
-                self.pass_over(kind, name)
-        return found
+                self.skip_value(kind, name)
+        return values
 
-    def value(self, kind: int, name: str) -> Any:
+    def read_value(self, kind: int, name: str) -> Any:
         if kind in _NUMBERS:
-            return self.number(kind)
+            return self.read_number(kind)
         if kind == _TEXT:
-            size = self.count(1, MOST_KEPT)
-            self.data.keep(size)
-            return _decoded([self.data.take(size)], name)[0]
+            size = self.read_count(1, MOST_KEPT)
+            self.data.count_kept(size)
+            return _decode([self.data.take(size)], name)[0]
         if kind != _LIST:
-            raise _unknown(kind, name)
-        kind = self.number(4)
+            raise _unsupported_value(kind, name)
+        kind = self.read_number(4)
         if kind == _TEXT:
-            return _decoded(self.entries(self.text_count()), name)
-        width = _width(kind, name)
-        count = self.count(width, MOST_KEPT)
-        self.data.keep(count * width)
+            return _decode(self.read_texts(self.read_text_count()), name)
+        width = _number_width(kind, name)
+        count = self.read_count(width, MOST_KEPT)
+        self.data.count_kept(count * width)
         code = "B" if kind == 7 else _NUMBERS[kind].code
         # The widths of `array`'s C types depend on the machine.
-        code = next(c for c in (code, {"I": "L", "i": "l"}.get(code, code)) if _fits(c, width))
+        code = next(c for c in (code, {"I": "L", "i": "l"}.get(code, code)) if _has_width(c, width))
         numbers = array(code, self.data.take(count * width))
-        if (sys.byteorder == "little") != (self.order == "<"):
+        if (sys.byteorder == "little") != (self.byte_order == "<"):
             numbers.byteswap()
         return numbers
 
-    def pass_over(self, kind: int, name: str) -> None:
+    def skip_value(self, kind: int, name: str) -> None:
         if kind in _NUMBERS:
             self.data.skip(_NUMBERS[kind].width)
         elif kind == _TEXT:
-            self.data.skip(self.number(10))
+            self.data.skip(self.read_number(10))
         elif kind == _LIST:
-            kind = self.number(4)
+            kind = self.read_number(4)
             if kind == _TEXT:
-                self.entries(self.text_count(), kept=False)
+                self.read_texts(self.read_text_count(), keep=False)
             else:
-                self.data.skip(self.number(10) * _width(kind, name))
+                self.data.skip(self.read_number(10) * _number_width(kind, name))
         else:
-            raise _unknown(kind, name)
+            raise _unsupported_value(kind, name)
 
-    def text_count(self) -> int:
-        count = self.count(8, MOST_TEXTS)
+    def read_text_count(self) -> int:
+        count = self.read_count(8, MOST_TEXTS)
         self.texts += count
         if self.texts > MOST_TEXTS * 2:
             raise ValueError(f"its lists hold more than {MOST_TEXTS * 2} texts")
         return count
 
-    def entries(self, count: int, kept: bool = True) -> list[bytes]:
+    def read_texts(self, count: int, keep: bool = True) -> list[bytes]:
         """Return the texts of a list; this loop takes almost all the time of reading."""
         data, unpack = self.data, self.length.unpack_from
-        found: list[bytes] = []
-        add = found.append
+        texts: list[bytes] = []
+        add = texts.append
         while count:
             data.check(8)
             data.fill(8)
-            block, at = data.block, data.at
-            start, end = at, len(block) - 8
-            before = len(found)
+            block, offset = data.block, data.offset
+            start, end = offset, len(block) - 8
+            before = len(texts)
             size = 0
-            while count and at <= end:
-                (size,) = unpack(block, at)
-                stop = at + 8 + size
+            while count and offset <= end:
+                (size,) = unpack(block, offset)
+                stop = offset + 8 + size
                 if stop > end + 8:
                     break
-                if kept:
-                    add(block[at + 8 : stop])
-                at = stop
+                if keep:
+                    add(block[offset + 8 : stop])
+                offset = stop
                 count -= 1
             else:
                 size = 0
-            data.at = at
-            data.left -= at - start
-            if data.left < 0:
+            data.offset = offset
+            data.remaining -= offset - start
+            if data.remaining < 0:
                 raise ValueError("it ends inside a list")
-            if kept:
-                data.keep(at - start - 8 * (len(found) - before))
-            if size > (_LONGEST_ENTRY if kept else data.left):
+            if keep:
+                data.count_kept(offset - start - 8 * (len(texts) - before))
+            if size > (_LONGEST_ENTRY if keep else data.remaining):
                 raise ValueError(f"a text in one of its lists has {size} bytes")
-            if size and kept:
+            if size and keep:
                 data.check(8 + size)
                 data.fill(8 + size)
             elif size:
                 data.skip(8 + size)
                 count -= 1
-        return found
+        return texts
 
 
-def _fits(code: str, width: int) -> bool:
+def _has_width(code: str, width: int) -> bool:
     return array(code).itemsize == width
 
 
-def _width(kind: int, name: str) -> int:
+def _number_width(kind: int, name: str) -> int:
     if kind not in _NUMBERS:
-        raise _unknown(kind, name)
+        raise _unsupported_value(kind, name)
     return _NUMBERS[kind].width
 
 
-def _unknown(kind: int, name: str) -> ValueError:
+def _unsupported_value(kind: int, name: str) -> ValueError:
     what = "a list of lists" if kind == _LIST else f"of the unknown type {kind}"
     return ValueError(f"the value of {name!r:.80} is {what}")
 
 
-def _decoded(texts: list[bytes], name: str) -> list[str]:
+def _decode(texts: list[bytes], name: str) -> list[str]:
     try:
         return [text.decode() for text in texts]
     except UnicodeDecodeError:
-        for place, text in enumerate(texts):
+        for index, text in enumerate(texts):
             try:
                 text.decode()
             except UnicodeDecodeError:
-                raise ValueError(f"text {place} of {name!r} is not UTF-8") from None
+                raise ValueError(f"text {index} of {name!r} is not UTF-8") from None
         raise
 
 
@@ -287,7 +287,7 @@ _BOOLEAN, _COUNT = 7, 4
 _ALIGNMENT = 32
 
 
-def written(values: Mapping[str, Any]) -> bytes:
+def serialize(values: Mapping[str, Any]) -> bytes:
     """Return a file with the given keys, in their order, and no tensors.
 
     A value is a text, a boolean, a number from 0 to 2^32 - 1, a list of texts, or an `array`. The
@@ -295,7 +295,7 @@ def written(values: Mapping[str, Any]) -> bytes:
     """
     parts = [GGUF_MAGIC, struct.pack("<IQQ", _VERSION, 0, len(values))]
     for key, value in values.items():
-        parts.append(_text(key))
+        parts.append(_encode_text(key))
         if isinstance(value, array):
             kind = next(kind for kind, (code, _) in _NUMBERS.items() if code == value.typecode)
             parts.append(struct.pack("<IIQ", _LIST, kind, len(value)))
@@ -305,9 +305,9 @@ def written(values: Mapping[str, Any]) -> bytes:
             parts.append(numbers.tobytes())
         elif isinstance(value, list):
             parts.append(struct.pack("<IIQ", _LIST, _TEXT, len(value)))
-            parts += map(_text, value)
+            parts += map(_encode_text, value)
         elif isinstance(value, str):
-            parts += (struct.pack("<I", _TEXT), _text(value))
+            parts += (struct.pack("<I", _TEXT), _encode_text(value))
         elif isinstance(value, bool):
             parts.append(struct.pack("<I?", _BOOLEAN, value))
         else:
@@ -316,6 +316,6 @@ def written(values: Mapping[str, Any]) -> bytes:
     return data + bytes(-len(data) % _ALIGNMENT)
 
 
-def _text(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     data = text.encode()
     return struct.pack("<Q", len(data)) + data

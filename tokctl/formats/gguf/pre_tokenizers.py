@@ -76,7 +76,7 @@ _OTHER = r"[^\P{N}0-9]"
 _DIGIT_CUTS = rf"regex:(?:(?<!\p{{N}}){_FIRST}|[0-9]{{3}}|(?={_OTHER}))(?:{_OTHER}++{_FIRST}?+)*+"
 
 #: Pre-tokenizers in text form, by llama.cpp's names.
-_SPLITTING: dict[str, tuple[str, ...]] = {
+_SPLITTINGS: dict[str, tuple[str, ...]] = {
     "default": (r"regex:[\p{P}\$\+<=>\^~\|]+", _GPT2, r"regex:\p{N}+", "regex:[0-9]{3}"),
     "llama3": (_cl100k(r"\p{N}{1,3}"),),
     "qwen2": (_cl100k(r"\p{N}"),),
@@ -186,24 +186,24 @@ _NAMES = {
     "tiny_aya": ("tiny_aya", "cohere2moe"),
     "bailingmoe": ("bailingmoe", "bailingmoe2", "llada-moe"),
 }
-_MEANT = {name: meant for meant, names in _NAMES.items() for name in names}
-_MEANT |= {name: name for name in _SPLITTING if name not in _NAMES}
+_KNOWN_NAMES = {name: meant for meant, names in _NAMES.items() for name in names}
+_KNOWN_NAMES |= {name: name for name in _SPLITTINGS if name not in _NAMES}
 
 #: Names with `ignore_merges`: a pre-token that is a token stays whole, whatever the merges say.
-_WHOLE = {
+_KEEPS_WHOLE_WORDS = {
     *("llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"),
     *("jina-v5-nano", "minicpm5", "youtu", "glm4", "glm5", "tekken", "granite-embed-multi-97m"),
 }
 #: Names with a beginning-of-text token before each text unless the file says otherwise.
-_BEGINS = {
+_ADDS_BOS = {
     *("llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"),
     *("jina-v5-nano", "tekken", "chameleon"),
 }
 #: Names for which the beginning-of-text token has no default id.
-_NO_DEFAULT = {"chatglm-bpe", "glm4", "glm5"}
+_NO_DEFAULT_BOS = {"chatglm-bpe", "glm4", "glm5"}
 
 #: Unsupported names, with what llama.cpp does that no pattern expresses.
-_ODD = {
+_UNSUPPORTED = {
     "sarvam-moe": "it merges characters, and drops those that it has no bytes for",
     "kimi-k2": "it works without merges",
     "whitespace": "it is another kind of model",
@@ -216,17 +216,17 @@ class Splitting(NamedTuple):
     Attributes:
         parts: the pre-tokenizers.
         whole_words: whether a pre-token that is a token stays whole.
-        begins: whether a text begins with a special token unless the file says otherwise.
-        has_default_ends: whether the beginning-of-text token has a default id.
+        adds_bos: whether a text begins with a special token unless the file says otherwise.
+        has_default_bos: whether the beginning-of-text token has a default id.
     """
 
     parts: tuple[Part, ...]
     whole_words: bool
-    begins: bool
-    has_default_ends: bool
+    adds_bos: bool
+    has_default_bos: bool
 
 
-def named(name: str, pattern: str | None) -> Splitting:
+def splitting_named(name: str, pattern: str | None) -> Splitting:
     """Return the meaning of a pre-tokenizer's name.
 
     Args:
@@ -238,22 +238,22 @@ def named(name: str, pattern: str | None) -> Splitting:
         TokctlError: the name is unknown or tokctl can't split the same way, and there is no
             pattern.
     """
-    more = (name in _WHOLE, name in _BEGINS, name not in _NO_DEFAULT)
+    settings = (name in _KEEPS_WHOLE_WORDS, name in _ADDS_BOS, name not in _NO_DEFAULT_BOS)
     if pattern is not None:
-        return Splitting(tuple(PRE_TOKENIZERS.parse_list(pattern)), *more)
-    if name not in _MEANT:
-        why = _ODD.get(name, "tokctl does not know it")
+        return Splitting(tuple(PRE_TOKENIZERS.parse_list(pattern)), *settings)
+    if name not in _KNOWN_NAMES:
+        reason = _UNSUPPORTED.get(name, "tokctl does not know it")
         raise Unsupported(
-            f"its pre-tokenizer is {name!r:.80}: {why}",
+            f"its pre-tokenizer is {name!r:.80}: {reason}",
             "give the pattern if you know it, for example pattern='llama3'",
         )
-    return Splitting(PRE_TOKENIZERS.steps(_SPLITTING[_MEANT[name]]), *more)
+    return Splitting(PRE_TOKENIZERS.steps(_SPLITTINGS[_KNOWN_NAMES[name]]), *settings)
 
 
 #: Pre-tokenizers that are close to the meaning of a name, with what llama.cpp does differently.
 _LONG_S = "that \u017f behind an apostrophe is read as s is"
 _OTHER_DIGITS = "that other digits than 0 to 9 are split in threes, too"
-_NEARLY: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
+_NEAREST: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
     ("llama3",): ("llama3", (_LONG_S,)),
     ("cl100k",): ("llama3", (_LONG_S, "that white space at the end of a text stays together")),
     ("qwen2",): ("qwen2", (_LONG_S,)),
@@ -267,7 +267,7 @@ _NEARLY: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
 }
 
 
-class Naming(NamedTuple):
+class NearestName(NamedTuple):
     """The name to write for pre-tokenizers.
 
     Attributes:
@@ -279,18 +279,26 @@ class Naming(NamedTuple):
     losses: tuple[str, ...]
 
 
-def naming(parts: tuple[Part, ...], whole_words: bool) -> Naming | None:
+def nearest_name(parts: tuple[Part, ...], whole_words: bool) -> NearestName | None:
     """Return the name for these pre-tokenizers, or None if no name is close to their meaning.
 
     Of several names, one whose rule for whole pre-tokens equals `whole_words` comes first.
     """
-    meanings = {PRE_TOKENIZERS.steps(parts): meant for meant, parts in _SPLITTING.items()}
-    meant = meanings.get(parts, "")
+    meanings = {
+        PRE_TOKENIZERS.steps(parts): known_name for known_name, parts in _SPLITTINGS.items()
+    }
+    known_name = meanings.get(parts, "")
     losses: tuple[str, ...] = ()
-    if not meant:
-        meant, losses = _NEARLY.get(tuple(map(str, parts)), ("", ()))
-    if not meant:
+    if not known_name:
+        known_name, losses = _NEAREST.get(tuple(map(str, parts)), ("", ()))
+    if not known_name:
         return None
     # A file without a name has the empty one, which also means `default`.
-    names = [name for name in _NAMES.get(meant, (meant,)) if name]
-    return Naming(next((n for n in names if (n in _WHOLE) == whole_words), names[0]), losses)
+    names = [name for name in _NAMES.get(known_name, (known_name,)) if name]
+    return NearestName(
+        next(
+            (candidate for candidate in names if (candidate in _KEEPS_WHOLE_WORDS) == whole_words),
+            names[0],
+        ),
+        losses,
+    )

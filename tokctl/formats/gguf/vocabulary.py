@@ -16,7 +16,7 @@ from typing import Any
 
 from tokctl.core.errors import Unsupported
 from tokctl.core.values import cached_property
-from tokctl.formats.contract import ANOTHER
+from tokctl.formats.contract import TRY_ANOTHER_FILE
 from tokctl.formats.sentencepiece import (
     BYTE,
     CONTROL,
@@ -28,7 +28,7 @@ from tokctl.formats.sentencepiece import (
 from tokctl.model.parts import POST_PROCESSORS, AddedToken, Part
 
 #: Spellings of tokens that end a text: control tokens, whatever their type.
-_ENDS = (
+_END_SPELLINGS = (
     *("<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>"),
     *("<end_of_turn>", "<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]"),
     *("<|end_of_text|>", "<end_of_utterance>", "<eos>", "<turn|>", "<|tool_response>"),
@@ -36,7 +36,7 @@ _ENDS = (
 )
 #: Spellings of fill-in-the-middle tokens, by the keys of their ids. If no key names
 #: one, one token of each entry is a control token.
-_GAPS = {
+_FIM_SPELLINGS = {
     ("fim_pre", "prefix"): (
         *(
             "<|fim_prefix|>",
@@ -75,7 +75,7 @@ _GAPS = {
     ("fim_sep",): ("<|file_sep|>",),
 }
 #: Tokens that llama.cpp always shows, which makes them user-defined whatever their type.
-_SHOWN = ("<|channel|>", "<|message|>", "<|start|>", "<|constrain|>")
+_SHOWN_SPELLINGS = ("<|channel|>", "<|message|>", "<|start|>", "<|constrain|>")
 #: Most tokens of a file: twice as many as the largest vocabularies have.
 _MOST_TOKENS = 1 << 19
 #: Most characters to compare among added tokens. No real vocabulary needs more.
@@ -119,15 +119,15 @@ class Vocabulary:
             ValueError: the value of the key is not an id.
         """
         size = len(self.texts)
-        found = self.keys.get(f"tokenizer.ggml.{name}_token_id")
-        if found is not None and (type(found) is not int or found < 0):
-            raise ValueError(f"its {name}_token_id is {found!r}")
-        if found is not None and found < size:
-            return int(found)
+        value = self.keys.get(f"tokenizer.ggml.{name}_token_id")
+        if value is not None and (type(value) is not int or value < 0):
+            raise ValueError(f"its {name}_token_id is {value!r}")
+        if value is not None and value < size:
+            return int(value)
         return default if default is not None and default < size else None
 
 
-def vocabulary(keys: dict[str, Any]) -> Vocabulary:
+def read_vocabulary(keys: dict[str, Any]) -> Vocabulary:
     """Return the vocabulary in a file's metadata.
 
     Raises:
@@ -147,109 +147,109 @@ def vocabulary(keys: dict[str, Any]) -> Vocabulary:
         raise ValueError("one of its scores is not a number")
     if set(types) - {NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE}:
         raise ValueError("one of its tokens is of an unknown type")
-    found = Vocabulary(keys, texts, list(types), list(map(float, scores)))
-    if len(found.ids) != size:
-        twice = next(text for id_, text in enumerate(texts) if found.ids[text] != id_)
-        raise ValueError(f"the token {twice!r:.80} is there twice")
-    _by_spelling(found)
-    return found
+    vocab = Vocabulary(keys, texts, list(types), list(map(float, scores)))
+    if len(vocab.ids) != size:
+        repeated = next(text for id_, text in enumerate(texts) if vocab.ids[text] != id_)
+        raise ValueError(f"the token {repeated!r:.80} occurs twice")
+    _set_types_by_spelling(vocab)
+    return vocab
 
 
 def _numbers(keys: dict[str, Any], name: str, size: int, codes: str) -> Any:
-    found = keys.get(f"tokenizer.ggml.{name}")
-    if found is None:
+    numbers = keys.get(f"tokenizer.ggml.{name}")
+    if numbers is None:
         return None
-    if getattr(found, "typecode", " ") not in codes:
+    if getattr(numbers, "typecode", " ") not in codes:
         raise ValueError(f"its {name} is not a list of numbers of the expected type")
-    if len(found) < size:
-        raise ValueError(f"there are {len(found)} entries in its {name} for {size} tokens")
-    return found[:size]
+    if len(numbers) < size:
+        raise ValueError(f"there are {len(numbers)} entries in its {name} for {size} tokens")
+    return numbers[:size]
 
 
-def _by_spelling(found: Vocabulary) -> None:
+def _set_types_by_spelling(vocab: Vocabulary) -> None:
     """Set the special tokens, and the types that depend on spellings."""
-    ids, types = found.ids, found.types
+    ids, types = vocab.ids, vocab.types
     special = {id_ for id_, kind in enumerate(types) if kind in (CONTROL, UNKNOWN)}
-    for names, spellings in _GAPS.items():
-        if all(found.id_of(name) is None for name in names):
-            there = [ids[text] for text in spellings if text in ids]
-            plain = [id_ for id_ in there if types[id_] != CONTROL]
-            if plain and len(there) > 1:
+    for names, spellings in _FIM_SPELLINGS.items():
+        if all(vocab.id_of(name) is None for name in names):
+            present = [ids[text] for text in spellings if text in ids]
+            plain = [id_ for id_ in present if types[id_] != CONTROL]
+            if plain and len(present) > 1:
                 raise Unsupported(
-                    f"it has {found.texts[there[0]]!r} and {found.texts[there[1]]!r}, and which "
-                    "of them is a control token llama.cpp leaves to chance",
+                    f"it has {vocab.texts[present[0]]!r} and {vocab.texts[present[1]]!r}, and "
+                    "llama.cpp leaves to chance which of them is a control token",
                     f"set tokenizer.ggml.{names[0]}_token_id in the file",
                 )
             special.update(plain)
-    ends = {ids[text] for text in _ENDS if text in ids}
-    special |= ends
-    shown = {ids[text] for text in _SHOWN if text in ids}
+    end_ids = {ids[text] for text in _END_SPELLINGS if text in ids}
+    special |= end_ids
+    shown_ids = {ids[text] for text in _SHOWN_SPELLINGS if text in ids}
     calls = {"<|call|>", "<|calls|>"} & ids.keys()
     if "<|end|>" in ids and calls and {"<|return|>", "<|flush|>"} & ids.keys():
-        shown.add(ids["<|end|>"])
-    for id_ in shown:
+        shown_ids.add(ids["<|end|>"])
+    for id_ in shown_ids:
         types[id_] = USER_DEFINED
-    if "</s>" in ids and {"<|tool_response>", "<|plamo:eos|>"} & _ending(found, ends):
+    if "</s>" in ids and {"<|tool_response>", "<|plamo:eos|>"} & _end_texts(vocab, end_ids):
         types[ids["</s>"]] = NORMAL
         special.discard(ids["</s>"])
-    for id_ in special - shown:
+    for id_ in special - shown_ids:
         if types[id_] == USER_DEFINED:
             types[id_] = CONTROL
-    found.special = special - shown
+    vocab.special = special - shown_ids
 
 
-def _ending(found: Vocabulary, ends: set[int]) -> set[str]:
+def _end_texts(vocab: Vocabulary, end_ids: set[int]) -> set[str]:
     """Return the spellings of all tokens that end a text."""
-    default = {"gpt2": 11, "t5": 1, "llama": 2}.get(found.keys["tokenizer.ggml.model"])
-    named = {found.id_of("eos", default), found.id_of("eot"), found.id_of("eom")}
-    return {found.texts[id_] for id_ in {*ends, *named} if id_ is not None}
+    default = {"gpt2": 11, "t5": 1, "llama": 2}.get(vocab.keys["tokenizer.ggml.model"])
+    keyed = {vocab.id_of("eos", default), vocab.id_of("eot"), vocab.id_of("eom")}
+    return {vocab.texts[id_] for id_ in {*end_ids, *keyed} if id_ is not None}
 
 
-def added(
-    found: Vocabulary, made: Collection[int] = (), *, found_first: Collection[int] = ()
+def added_tokens(
+    vocab: Vocabulary, makeable: Collection[int] = (), *, found_first: Collection[int] = ()
 ) -> list[AddedToken]:
     """Return the added tokens, in id order.
 
     Args:
-        found: the vocabulary.
-        made: the ids that the model can also make from ordinary text. A control token among them is
-            not an added token.
+        vocab: the vocabulary.
+        makeable: the ids that the model can also make from ordinary text. A control token among
+            them is not an added token.
         found_first: the ids of ordinary tokens that are always found, like user-defined tokens.
 
     Raises:
         TokctlError: which of two tokens llama.cpp finds in a text is not determined.
     """
-    plain = {*found.user_defined, *found_first}
-    left, right = _stripping(found)
+    found_always = {*vocab.user_defined, *found_first}
+    left, right = _stripping_ids(vocab)
     tokens = [
         AddedToken(
-            found.texts[id_],
+            vocab.texts[id_],
             id_,
-            special=id_ not in plain,
+            special=id_ not in found_always,
             strip_left=id_ in left,
             strip_right=id_ in right,
-            ordinary=id_ in plain and id_ in made,
+            ordinary=id_ in found_always and id_ in makeable,
         )
-        for id_ in sorted(plain | (found.special - set(made)))
+        for id_ in sorted(found_always | (vocab.special - set(makeable)))
     ]
     for token in tokens:
         if (left and token.text[-1].isspace()) or (right and token.text[0].isspace()):
             raise Unsupported(
                 f"one of its tokens takes white space along, and another is {token.text!r:.80}: "
                 "llama.cpp gives it to the longer one",
-                ANOTHER,
+                TRY_ANOTHER_FILE,
             )
-    if _overlap([token.text for token in tokens], strips=bool(left or right)):
+    if _order_matters([token.text for token in tokens], strips=bool(left or right)):
         return [token._replace(longest_first=True) for token in tokens]
     return tokens
 
 
-def _stripping(found: Vocabulary) -> tuple[set[int], set[int]]:
+def _stripping_ids(vocab: Vocabulary) -> tuple[set[int], set[int]]:
     """Return the ids of the tokens that take white space along, on the left and on the right.
 
     Files do not store this property: llama.cpp derives it from the names of models.
     """
-    keys, ids = found.keys, found.ids
+    keys, ids = vocab.keys, vocab.ids
     pre = keys.get("tokenizer.ggml.pre", "")
     architecture = keys.get("general.architecture", "")
     name = keys.get("general.name", "").lower()
@@ -259,16 +259,16 @@ def _stripping(found: Vocabulary) -> tuple[set[int], set[int]]:
     ):
         return {ids["<mask>"]} if "<mask>" in ids else set(), set()
     if "phi-3" in name or "phi3" in name:
-        every = {*found.user_defined, *found.special, *_known(ids, "</s>")}
-        return set(), every - _known(ids, "<unk>", "<s>", "<|endoftext|>")
-    return (_known(ids, "[MASK]"), set()) if "modern-bert" in name else (set(), set())
+        candidates = {*vocab.user_defined, *vocab.special, *_present_ids(ids, "</s>")}
+        return set(), candidates - _present_ids(ids, "<unk>", "<s>", "<|endoftext|>")
+    return (_present_ids(ids, "[MASK]"), set()) if "modern-bert" in name else (set(), set())
 
 
-def _known(ids: dict[str, int], *texts: str) -> set[int]:
+def _present_ids(ids: dict[str, int], *texts: str) -> set[int]:
     return {ids[text] for text in texts if text in ids}
 
 
-def _overlap(texts: list[str], *, strips: bool) -> bool:
+def _order_matters(texts: list[str], *, strips: bool) -> bool:
     """Return whether finding the longest token first differs from finding the leftmost one first.
 
     llama.cpp finds the longest token first, wherever it is. Finding the leftmost token, and of
@@ -280,27 +280,27 @@ def _overlap(texts: list[str], *, strips: bool) -> bool:
             white space along (`strips`).
     """
     overlap = False
-    firsts = {text[0] for text in texts}
-    ends: dict[str, list[str]] = {}
+    first_characters = {text[0] for text in texts}
+    suffixes: dict[str, list[str]] = {}
     work = 0
     for text in sorted(texts, key=len):
         for start in range(1, len(text)):
-            if text[start] in firsts:
+            if text[start] in first_characters:
                 work += len(text) - start
                 _check_work(work)
-                shortest = ends.setdefault(text[start:], [])
+                shortest = suffixes.setdefault(text[start:], [])
                 # Also keep a text of different characters, and a second one in case `other` is the
                 # first.
                 if len(shortest) < 2 or (len(shortest) < 4 and not _is_run(text)):
                     shortest.append(text)
-    lengths = sorted({len(end) for end in ends})
+    lengths = sorted({len(suffix) for suffix in suffixes})
     for other in texts:
         for length in lengths:
             if length >= len(other):
                 break
             work += length
             _check_work(work)
-            for text in ends.get(other[:length], ()):
+            for text in suffixes.get(other[:length], ()):
                 # Both methods take runs of one character from the left, the longest first.
                 runs = _is_run(text) and _is_run(other)
                 sizes = len(other.encode()), len(text.encode())
@@ -310,7 +310,7 @@ def _overlap(texts: list[str], *, strips: bool) -> bool:
                     raise Unsupported(
                         f"its tokens {text!r:.80} and {other!r:.80} overlap, and which of them "
                         "llama.cpp finds is left to chance",
-                        ANOTHER,
+                        TRY_ANOTHER_FILE,
                     )
                 overlap = True
     return overlap
@@ -319,7 +319,8 @@ def _overlap(texts: list[str], *, strips: bool) -> bool:
 def _check_work(work: int) -> None:
     if work > _MOST_WORK:
         raise Unsupported(
-            "its control and user-defined tokens are longer in all than tokctl reads", ANOTHER
+            "its control and user-defined tokens are longer in total than tokctl reads",
+            TRY_ANOTHER_FILE,
         )
 
 
@@ -327,49 +328,49 @@ def _is_run(text: str) -> bool:
     return text.count(text[0]) == len(text)
 
 
-def template_of(
-    found: Vocabulary, added: list[AddedToken], begin: int | None, end: int | None
+def build_template(
+    vocab: Vocabulary, added: list[AddedToken], bos: int | None, eos: int | None
 ) -> tuple[Part, ...]:
-    """Return the template that puts the tokens `begin` and `end` around each text, if any.
+    """Return the template that puts the tokens `bos` and `eos` around each text, if any.
 
     Raises:
         TokctlError: one of the two is not a control token, or contains white space.
     """
     special = {token.id: token.text for token in added if token.special}
-    for id_ in (begin, end):
+    for id_ in (bos, eos):
         if id_ is not None and (id_ not in special or any(c.isspace() for c in special[id_])):
             raise Unsupported(
-                f"it puts the token {found.texts[id_]!r:.80} around texts, which is not a control "
+                f"it puts the token {vocab.texts[id_]!r:.80} around texts, which is not a control "
                 "token",
-                ANOTHER,
+                TRY_ANOTHER_FILE,
             )
-    before, after = ([special[id_]] if id_ is not None else [] for id_ in (begin, end))
+    before, after = ([special[id_]] if id_ is not None else [] for id_ in (bos, eos))
     if not before and not after:
         return ()
-    first = [*before, "$A", *after]
-    second = [f"{text}:1" for text in (*before, "$B", *after)]
+    single = [*before, "$A", *after]
+    second_text = [f"{text}:1" for text in (*before, "$B", *after)]
     part = POST_PROCESSORS.part(
-        "template", single=" ".join(first), pair=" ".join([*first, *second])
+        "template", single=" ".join(single), pair=" ".join([*single, *second_text])
     )
     return (part,)
 
 
-def surrounding_ids(
-    found: Vocabulary, *, begins: bool, ends: bool, begin: int | None, end: int | None
+def bos_and_eos_ids(
+    vocab: Vocabulary, *, adds_bos: bool, adds_eos: bool, bos: int | None, eos: int | None
 ) -> tuple[int | None, int | None]:
     """Return the ids of the tokens before and after a text, or None for no token.
 
     Args:
-        found: the vocabulary.
-        begins: whether a token comes before the text, unless the file says otherwise.
-        ends: whether a token comes after the text, unless the file says otherwise.
-        begin: the id before the text, unless the file has one.
-        end: the id after the text, unless the file has one.
+        vocab: the vocabulary.
+        adds_bos: whether a token comes before the text, unless the file says otherwise.
+        adds_eos: whether a token comes after the text, unless the file says otherwise.
+        bos: the id before the text, unless the file has one.
+        eos: the id after the text, unless the file has one.
     """
-    keys = found.keys
-    begins = keys.get("tokenizer.ggml.add_bos_token", begins)
-    ends = keys.get("tokenizer.ggml.add_eos_token", ends)
+    keys = vocab.keys
+    adds_bos = keys.get("tokenizer.ggml.add_bos_token", adds_bos)
+    adds_eos = keys.get("tokenizer.ggml.add_eos_token", adds_eos)
     return (
-        found.id_of("bos", begin) if begins else None,
-        found.id_of("eos", end) if ends else None,
+        vocab.id_of("bos", bos) if adds_bos else None,
+        vocab.id_of("eos", eos) if adds_eos else None,
     )

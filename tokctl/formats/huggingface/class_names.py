@@ -18,7 +18,7 @@ _AS_IT_STANDS = "name its tokenizer.json to read that file as it stands: -m {}/t
 
 
 @cache
-def by_model() -> dict[str, str]:
+def classes_by_model_type() -> dict[str, str]:
     """Return the class of each `model_type`."""
     rows = table()["classes"].items()
     return {kind: name for name, row in rows for kind in row.get("model_types", ())}
@@ -26,11 +26,11 @@ def by_model() -> dict[str, str]:
 
 def why_refused(name: str) -> str | None:
     """Return why tokctl does not run a class, or None if tokctl runs or does not know the class."""
-    row = table()["classes"].get(name, {})
-    return table()["reasons"][row["refused"]] if "refused" in row else None
+    facts = table()["classes"].get(name, {})
+    return table()["reasons"][facts["refused"]] if "refused" in facts else None
 
 
-def chosen(config: Json, model: Json, document: Json | None, *, tekken: bool) -> str:
+def choose_class(config: Json, model: Json, document: Json | None, *, tekken: bool) -> str:
     """Return the name of the class that `transformers` uses for a folder, without `Fast`.
 
     A class with its own code has the prefix `OWN_CODE`.
@@ -41,42 +41,42 @@ def chosen(config: Json, model: Json, document: Json | None, *, tekken: bool) ->
         document: the content of `tokenizer.json`, or None.
         tekken: whether there is a `tekken.json`, which mistral-common reads if it is installed.
     """
-    kind = _text(model, "model_type")
-    registered = by_model().get(kind, "")
-    own = bare(_text(config, "tokenizer_class"))
-    given = own or bare(_text(model, "tokenizer_class"))
+    model_type = _text(model, "model_type")
+    registered = classes_by_model_type().get(model_type, "")
+    configured = without_fast(_text(config, "tokenizer_class"))
+    named = configured or without_fast(_text(model, "tokenizer_class"))
     # The folders of these models often name a wrong class: the class of the `model_type` counts.
     all_misnamed = table()["misnamed"]
-    misnamed = kind in all_misnamed
+    misnamed = model_type in all_misnamed
     code = own_code(config)
     if code and not misnamed:
         return f"{OWN_CODE}{code:.80}"
     if not code:
         misnamed = misnamed or _text(model, "model_name") in all_misnamed
-        is_llama = given == "LlamaTokenizer" and registered != _MISTRAL and not misnamed
+        is_llama = named == "LlamaTokenizer" and registered != _MISTRAL and not misnamed
         if is_llama and document is not None and has_byte_level(document):
             return BACKEND
-        if given and registered and registered != given:
+        if named and registered and registered != named:
             if (
                 not misnamed
-                and why_refused(f"{given}Fast")
-                and given + "Fast" in _names(config, model)
+                and why_refused(f"{named}Fast")
+                and named + "Fast" in _named_classes(config, model)
             ):
-                return f"{given}Fast"
-            name = registered if misnamed else given
-            if registered not in (BACKEND, _MISTRAL) and is_class(name):
+                return f"{named}Fast"
+            name = registered if misnamed else named
+            if registered not in (BACKEND, _MISTRAL) and has_own_pipeline(name):
                 return name
             return _MISTRAL if registered == _MISTRAL and tekken else BACKEND
-    name = given or table()["unnamed"].get(kind, registered) or BACKEND
-    return BACKEND if name == _MISTRAL and not given and not tekken else name
+    name = named or table()["unnamed"].get(model_type, registered) or BACKEND
+    return BACKEND if name == _MISTRAL and not named and not tekken else name
 
 
-def is_class(name: str) -> bool:
+def has_own_pipeline(name: str) -> bool:
     """Return whether `name` is a class that does more than read `tokenizer.json`."""
     return name in known_classes() or why_refused(name) is not None
 
 
-def refused(name: str, folder: str) -> TokctlError | None:
+def refusal(name: str, folder: str) -> TokctlError | None:
     """Return the error for a class that tokctl does not run, or None if tokctl runs the class."""
     hint = _AS_IT_STANDS.format(folder)
     if name.startswith(OWN_CODE):
@@ -90,12 +90,12 @@ def refused(name: str, folder: str) -> TokctlError | None:
 
 def own_code(config: Json) -> str:
     """Return the class with its own code that the configuration names, or an empty text."""
-    found = config.get("auto_map")
-    if isinstance(found, dict):
-        found = found.get("AutoTokenizer")
-    if isinstance(found, (list, tuple)):
-        return next((name for name in reversed(found) if isinstance(name, str)), "")
-    return found if isinstance(found, str) else ""
+    value = config.get("auto_map")
+    if isinstance(value, dict):
+        value = value.get("AutoTokenizer")
+    if isinstance(value, (list, tuple)):
+        return next((name for name in reversed(value) if isinstance(name, str)), "")
+    return value if isinstance(value, str) else ""
 
 
 def _text(data: Json, name: str) -> str:
@@ -103,11 +103,11 @@ def _text(data: Json, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _names(config: Json, model: Json) -> tuple[str, str]:
+def _named_classes(config: Json, model: Json) -> tuple[str, str]:
     return _text(config, "tokenizer_class"), _text(model, "tokenizer_class")
 
 
-def bare(name: str) -> str:
+def without_fast(name: str) -> str:
     """Return the name of a class without `Fast`, which transformers ignores."""
     return name.removesuffix("Fast")
 
@@ -117,7 +117,7 @@ def has_byte_level(value: Any, depth: int = 0) -> bool:
     if depth > 12 or not isinstance(value, (dict, list)):
         return False
     if isinstance(value, list):
-        return any(has_byte_level(one, depth + 1) for one in value)
+        return any(has_byte_level(item, depth + 1) for item in value)
     if value.get("type") == "ByteLevel":
         return True
-    return any(has_byte_level(one, depth + 1) for key, one in value.items() if key != "model")
+    return any(has_byte_level(item, depth + 1) for key, item in value.items() if key != "model")

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from tokctl.core import orjson
 from tokctl.core.errors import Unsupported
-from tokctl.formats.contract import ANOTHER
+from tokctl.formats.contract import TRY_ANOTHER_FILE
 from tokctl.formats.huggingface.components import Fields, Json, byte_level, replace_json
 from tokctl.model.patterns import PATTERNS
 
@@ -120,7 +120,7 @@ class ModelClass(NamedTuple):
 
 
 def build(
-    known: ModelClass,
+    model_class: ModelClass,
     config: Fields,
     roles: Mapping[str, str],
     vocab: Any,
@@ -131,7 +131,7 @@ def build(
     Templates name tokens without ids. `with_ids` adds the ids when all tokens are known.
 
     Args:
-        known: the class.
+        model_class: the class.
         config: the fields of `tokenizer_config.json`.
         roles: the special tokens by role.
         vocab: the vocabulary in a document's form.
@@ -140,45 +140,51 @@ def build(
     Raises:
         TokctlError: the class would do something that tokctl does not support.
     """
-    for name, allowed in known.only.items():
+    for name, allowed in model_class.only.items():
         if config.data.get(name) not in (None, *allowed):
             raise Unsupported(
                 f"its tokenizer_config.json sets {name}, which tokctl does not know for its class",
                 "name its tokenizer.json to read that file as it stands",
             )
-    if known.needs_extra and not {text for text, _ in vocab} & {*known.extra_tokens(config)}:
+    if model_class.needs_extra and not {text for text, _ in vocab} & {
+        *model_class.extra_tokens(config)
+    }:
         raise Unsupported(
-            "its vocabulary has no language codes, and its class would add them", ANOTHER
+            "its vocabulary has no language codes, and its class would add them", TRY_ANOTHER_FILE
         )
 
-    def filled(value: Any) -> Any:
+    def fill(value: Any) -> Any:
         if isinstance(value, Setting):
             return getattr(config, value.kind)(value.name, value.default)
         if isinstance(value, Role):
             return roles[value.name]
         if isinstance(value, When):
-            return filled(value.yes if filled(value.condition) else value.no)
+            return fill(value.yes if fill(value.condition) else value.no)
         if isinstance(value, Charsmap):
             return rules
         if isinstance(value, UnknownId):
-            for place, (text, score) in enumerate(vocab):
-                counts = place >= value.start and (score == 0.0 or not value.scored)
-                if counts and text == roles["unk_token"]:
-                    return place
-            return filled(value.otherwise)
+            for id_, (text, score) in enumerate(vocab):
+                is_candidate = id_ >= value.start and (score == 0.0 or not value.scored)
+                if is_candidate and text == roles["unk_token"]:
+                    return id_
+            return fill(value.otherwise)
         if isinstance(value, ProcessorTemplate):
             single, pair = (_pieces(text, value.language) for text in value[:2])
             return {"type": "TemplateProcessing", "single": single, "pair": pair}
         if isinstance(value, dict):
-            return {name: filled(one) for name, one in value.items()}
+            return {name: fill(item) for name, item in value.items()}
         if isinstance(value, list):
             # A list inside a list is replaced by its items.
-            made = [filled(one) for one in value]
-            return [one for each in made for one in (each if isinstance(each, list) else [each])]
+            components = [fill(item) for item in value]
+            return [
+                item
+                for items in components
+                for item in (items if isinstance(items, list) else [items])
+            ]
         return value
 
     def _pieces(text: str, language: str) -> list[Json]:
-        found: list[Json] = []
+        pieces: list[Json] = []
         for word in text.split():
             name, _, type_id = word.partition(":")
             kind = "Sequence" if name in ("$A", "$B") else "SpecialToken"
@@ -186,11 +192,11 @@ def build(
                 name = config.text("src_lang", language)
             elif f"{name}_token" in ROLES:
                 name = roles[f"{name}_token"]
-            found.append({kind: {"id": name.removeprefix("$"), "type_id": int(type_id or 0)}})
-        return found
+            pieces.append({kind: {"id": name.removeprefix("$"), "type_id": int(type_id or 0)}})
+        return pieces
 
-    made: Json = filled(known.pipeline)
-    return made
+    components: Json = fill(model_class.pipeline)
+    return components
 
 
 #: The roles of special tokens in transformers, in its order.
@@ -205,7 +211,7 @@ ROLES = (
 )
 
 
-def ends_template(bos: str | None, eos: str | None, *, bos_again: bool = True) -> Json:
+def bos_eos_template(bos: str | None, eos: str | None, *, bos_again: bool = True) -> Json:
     """Return the template of `add_bos_token` and `add_eos_token`.
 
     Args:
@@ -215,9 +221,9 @@ def ends_template(bos: str | None, eos: str | None, *, bos_again: bool = True) -
     """
 
     def pieces(sequence: str, type_id: int) -> list[Json]:
-        first = bos if bos_again or sequence == "A" else None
-        named = ((first, "SpecialToken"), (sequence, "Sequence"), (eos, "SpecialToken"))
-        return [{kind: {"id": name, "type_id": type_id}} for name, kind in named if name]
+        start = bos if bos_again or sequence == "A" else None
+        pieces_of_text = ((start, "SpecialToken"), (sequence, "Sequence"), (eos, "SpecialToken"))
+        return [{kind: {"id": name, "type_id": type_id}} for name, kind in pieces_of_text if name]
 
     single = pieces("A", 0)
     return {"type": "TemplateProcessing", "single": single, "pair": [*single, *pieces("B", 1)]}
@@ -276,7 +282,7 @@ _COLLAPSE = replace_json(" {2,}", " ", regex=True)
 _LOWERCASE: Json = {"type": "Lowercase"}
 _QUOTES = [replace_json("``", '"'), replace_json("''", '"')]
 _NO_ACCENTS: list[Json] = [{"type": "NFKD"}, {"type": "StripAccents"}]
-_TRIMMED: list[Json] = [
+_COLLAPSED_AND_TRIMMED: list[Json] = [
     replace_json(r"\s{2,}|[\n\r\t]", " ", regex=True),
     _NFC,
     {"type": "Strip", "strip_left": False, "strip_right": True},
@@ -292,7 +298,11 @@ def _accents(kept: bool) -> When:
 
 
 _STRIP: Json = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
-_UNMARKED: list[Json] = [replace_json("▁", " "), {"type": "ByteFallback"}, {"type": "Fuse"}]
+_BYTE_FALLBACK_DECODERS: list[Json] = [
+    replace_json("▁", " "),
+    {"type": "ByteFallback"},
+    {"type": "Fuse"},
+]
 
 # -- pipelines: BPE on bytes --------------------------------------------------------------
 
@@ -329,13 +339,13 @@ _LLAMA: Json = {
     "pre_tokenizer": _metaspace(
         When(_PREFIX, When(Setting("legacy", False), "always", "first"), "never"), split=False
     ),
-    "decoder": _decoders(_UNMARKED, When(_PREFIX, [_STRIP], [])),
+    "decoder": _decoders(_BYTE_FALLBACK_DECODERS, When(_PREFIX, [_STRIP], [])),
 }
 _GEMMA: Json = {
     "model": _bpe(fuse_unk=True, byte_fallback=True, unk_token=Role("unk_token")),
     "normalizer": replace_json(" ", "▁"),
     "pre_tokenizer": _split({"String": " "}, "MergedWithPrevious"),
-    "decoder": _decoders(_UNMARKED),
+    "decoder": _decoders(_BYTE_FALLBACK_DECODERS),
 }
 _REFORMER: Json = {
     "model": _bpe(unk_token=Role("unk_token"), fuse_unk=True),
@@ -345,7 +355,7 @@ _REFORMER: Json = {
 }
 
 
-def of_words(*, lowercase: bool, strip_accents: bool | None) -> Json:
+def bert_words_bpe(*, lowercase: bool, strip_accents: bool | None) -> Json:
     """Return the components for BPE on BERT's words, with `</w>` at the end of each word.
 
     Args:
@@ -396,36 +406,36 @@ def _bert(clean_text: Any = True, prefix: Any = "##", processor: Any = None) -> 
 
 def _unigram(unk_id: Any, scheme: Any, *normalizers: Any, processor: Any = None) -> Json:
     """Return the components for Unigram on words between white space."""
-    made = _metaspaced(unk_id, scheme, *normalizers, processor=processor)
-    made["pre_tokenizer"] = _pre_tokenizers({"type": "WhitespaceSplit"}, _metaspace(scheme))
-    return made
+    components = _metaspaced(unk_id, scheme, *normalizers, processor=processor)
+    components["pre_tokenizer"] = _pre_tokenizers({"type": "WhitespaceSplit"}, _metaspace(scheme))
+    return components
 
 
 def _metaspaced(unk_id: Any, scheme: Any, *normalizers: Any, processor: Any = None) -> Json:
     """Return the components for Unigram on words that a Metaspace splits."""
-    made: Json = {
+    components: Json = {
         "model": {"type": "Unigram", "unk_id": unk_id, "byte_fallback": False},
         "normalizer": _normalizers(*normalizers),
         "pre_tokenizer": _metaspace(scheme),
         "decoder": _metaspace(scheme),
     }
-    return made if processor is None else made | {"post_processor": processor}
+    return components if processor is None else components | {"post_processor": processor}
 
 
 def _sentinels(config: Fields) -> list[str]:
     """Return T5's sentinel tokens, at most 10,000."""
     count = config.number("extra_ids", 100)
-    return [f"<extra_id_{place}>" for place in range(min(max(count, 0), 10_000))]
+    return [f"<extra_id_{number}>" for number in range(min(max(count, 0), 10_000))]
 
 
 def _pegasus_masks(config: Fields) -> list[str]:
     sentence = config.text("mask_token_sent", "<mask_1>")
     count = min(max(config.number("offset", 103), 0), 10_000)
-    return [sentence, *(f"<unk_{place}>" for place in range(2, count))]
+    return [sentence, *(f"<unk_{number}>" for number in range(2, count))]
 
 
 #: Fields of classes whose number of extra tokens is in the configuration.
-_COUNTED: dict[str, Any] = {
+_EXTRA_TOKENS: dict[str, Any] = {
     "PegasusTokenizer": {"extra": _pegasus_masks},
     "T5Tokenizer": {"extra": _sentinels},
 }
@@ -436,7 +446,7 @@ _COUNTED: dict[str, Any] = {
 _PIPELINES: dict[str, Json] = {
     # The template of `tokenizer.json` is set after the class's template, so it counts.
     "AlbertTokenizer": _unigram(1, _SCHEME, _QUOTES, _accents(False), _lowercase(True), Charsmap()),
-    "BarthezTokenizer": _metaspaced(3, _SCHEME, _TRIMMED),
+    "BarthezTokenizer": _metaspaced(3, _SCHEME, _COLLAPSED_AND_TRIMMED),
     "BertTokenizer": _bert(),
     "BigBirdTokenizer": _metaspaced(
         UnknownId(100, scored=True),
@@ -470,7 +480,7 @@ _PIPELINES: dict[str, Json] = {
         "model": _bpe(fuse_unk=True, byte_fallback=True, unk_token=Role("unk_token")),
         "normalizer": None,
         "pre_tokenizer": _metaspace(When(_PREFIX, "first", "never"), split=False),
-        "decoder": _decoders(_UNMARKED, _STRIP),
+        "decoder": _decoders(_BYTE_FALLBACK_DECODERS, _STRIP),
         # With a tokenizer.json, the class ignores add_bos_token and add_eos_token.
         "post_processor": ProcessorTemplate("bos $A", "bos $A bos:1 $B:1"),
     },
@@ -490,7 +500,7 @@ _PIPELINES: dict[str, Json] = {
         UnknownId(Setting("unk_id", 1, "number"), scored=True),
         When(_PREFIX, "always", "first"),
         _lowercase(False),
-        _TRIMMED,
+        _COLLAPSED_AND_TRIMMED,
         processor=_cls_sep_template(double=False),
     )
     | {
@@ -514,7 +524,7 @@ _PIPELINES: dict[str, Json] = {
     "GPTNeoXTokenizer": _GPT2
     | {"normalizer": _NFC, "post_processor": ProcessorTemplate("$A", "$A $B:1")},
     "GemmaTokenizer": _GEMMA,
-    "HerbertTokenizer": of_words(lowercase=False, strip_accents=False)
+    "HerbertTokenizer": bert_words_bpe(lowercase=False, strip_accents=False)
     | {
         "post_processor": {
             "type": "BertProcessing",
@@ -547,7 +557,7 @@ _PIPELINES: dict[str, Json] = {
             ProcessorTemplate("language $A eos", "language $A $B eos", "eng_Latn"),
         )
     },
-    "OpenAIGPTTokenizer": of_words(lowercase=True, strip_accents=None),
+    "OpenAIGPTTokenizer": bert_words_bpe(lowercase=True, strip_accents=None),
     "PegasusTokenizer": _metaspaced(
         # The class ignores an unknown token at position 0, and then fails.
         UnknownId(-1, scored=True, start=1),
@@ -647,9 +657,9 @@ def table() -> Json:
 def known_classes() -> dict[str, ModelClass]:
     """Return the classes that tokctl runs, by name, without `Fast`."""
     rows = table()["classes"]
-    found: dict[str, ModelClass] = {}
+    classes: dict[str, ModelClass] = {}
     for name, pipeline in _PIPELINES.items():
-        facts = {key: value for key, value in rows[name].items() if key != "model_types"}
-        found[name] = ModelClass(pipeline=pipeline, **_COUNTED.get(name, {}), **facts)
-    same = sorted((row["as"], name) for name, row in rows.items() if "as" in row)
-    return found | {name: found[other] for other, name in same}
+        fields = {key: value for key, value in rows[name].items() if key != "model_types"}
+        classes[name] = ModelClass(pipeline=pipeline, **_EXTRA_TOKENS.get(name, {}), **fields)
+    aliases = sorted((row["as"], name) for name, row in rows.items() if "as" in row)
+    return classes | {name: classes[other] for other, name in aliases}

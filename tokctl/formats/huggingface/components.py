@@ -15,7 +15,7 @@ from itertools import chain, count, repeat
 from typing import Any, NamedTuple, NoReturn
 
 from tokctl.core.errors import BadModel, TokctlError, Unsupported
-from tokctl.formats.contract import ANOTHER
+from tokctl.formats.contract import TRY_ANOTHER_FILE
 from tokctl.formats.contract import UnsupportedByFormat as UnsupportedByFormat
 from tokctl.model import Recipe
 from tokctl.model.parts import (
@@ -122,8 +122,8 @@ def known_sequence(patterns: Iterable[str | None]) -> str | None:
     Args:
         patterns: the regular expressions; None for a component that is not such a `Split`.
     """
-    listed = tuple(patterns)
-    return None if None in listed else KNOWN_SEQUENCES.get(listed)  # type: ignore[arg-type]
+    known = tuple(patterns)
+    return None if None in known else KNOWN_SEQUENCES.get(known)  # type: ignore[arg-type]
 
 
 def native_pattern(pattern: str) -> str:
@@ -274,10 +274,12 @@ def _flatten(data: Any, family: str, key: str, depth: int = 0) -> list[Fields]:
     members = fields.data.get(key)
     if not isinstance(members, list):
         raise ValueError(f"{key!r} of the {family} Sequence is not a list")
-    return [one for member in members for one in _flatten(member, family, key, depth + 1)]
+    return [
+        component for member in members for component in _flatten(member, family, key, depth + 1)
+    ]
 
 
-def _in_sequence(components: Iterable[Json], key: str) -> Json | None:
+def _sequence_json(components: Iterable[Json], key: str) -> Json | None:
     """Return one component for all: null for none, a Sequence for several."""
     listed = list(components)
     if len(listed) < 2:
@@ -356,13 +358,13 @@ def replace_json(pattern: str, content: str, *, regex: bool = False) -> Json:
 
 
 def _replace(part: Part) -> Json:
-    if part["regex"] and part["pattern"] == _EVERYWHERE:
+    if part["regex"] and part["pattern"] == _EMPTY_PATTERN:
         return replace_json("", part["content"])
     return replace_json(_pattern(part), part["content"], regex=part["regex"])
 
 
 #: Hugging Face finds an empty pattern before each character and at the end.
-_EVERYWHERE = "(?:)"
+_EMPTY_PATTERN = "(?:)"
 
 
 def _replacement(fields: Fields) -> Json:
@@ -370,7 +372,7 @@ def _replacement(fields: Fields) -> Json:
     pattern, regex = _read_pattern(fields)
     content = fields.text("content")
     if not pattern:
-        pattern, regex = _EVERYWHERE, True
+        pattern, regex = _EMPTY_PATTERN, True
     return {
         "pattern": native_pattern(pattern) if regex else pattern,
         "content": content,
@@ -397,7 +399,7 @@ def write_normalizers(parts: tuple[Part, ...]) -> Json | None:
     Raises:
         UnsupportedByFormat: a normalizer has no counterpart.
     """
-    return _in_sequence((_NORMALIZER_WRITERS[part.kind](part) for part in parts), "normalizers")
+    return _sequence_json((_NORMALIZER_WRITERS[part.kind](part) for part in parts), "normalizers")
 
 
 def read_normalizers(data: Any) -> tuple[list[Part], bool]:
@@ -444,8 +446,8 @@ _NORMALIZERS = (
 )
 
 #: The characters that SentencePiece's nmt rules delete or turn into spaces, in addition to NFKC.
-_DELETED = r"[\x{1}-\x{8}\x{B}\x{E}-\x{1F}\x{7F}\x{8F}\x{9F}]"
-_SPACES = (
+_NMT_DELETED = r"[\x{1}-\x{8}\x{B}\x{E}-\x{1F}\x{7F}\x{8F}\x{9F}]"
+_NMT_SPACES = (
     r"[\t\n\x{C}\r\x{61C}\x{1680}\x{200B}\x{200C}\x{200E}\x{200F}\x{2028}\x{2029}"
     r"\x{2581}\x{FEFF}\x{FFFD}]"
 )
@@ -467,10 +469,10 @@ def _nfkc_rules(part: Part) -> Json:
 
     steps = [
         replace_json(_TILDE, _HIDDEN),
-        replace_json(_SPACES, " ", regex=True),
+        replace_json(_NMT_SPACES, " ", regex=True),
         nfkc,
         # Deleting comes after NFKC, which would otherwise compose the characters on both sides.
-        replace_json(_DELETED, "", regex=True),
+        replace_json(_NMT_DELETED, "", regex=True),
         replace_json(_HIDDEN, _TILDE),
     ]
     return {"type": "Sequence", "normalizers": steps}
@@ -481,7 +483,7 @@ def _check_keeps_nothing(part: Part) -> None:
         raise UnsupportedByFormat("it normalizes user-defined pieces, too")
 
 
-def _rules(part: Part) -> Json:
+def _refuse_rules(part: Part) -> Json:
     raise UnsupportedByFormat(
         f"it applies SentencePiece's rules ({part.kind}) to a whole grapheme or to one "
         "character, not to what they match"
@@ -490,7 +492,7 @@ def _rules(part: Part) -> Json:
 
 def _precompiled(part: Part) -> Json:
     if not part["graphemes"]:
-        return _rules(part)
+        return _refuse_rules(part)
     _check_keeps_nothing(part)
     return {"type": "Precompiled", "precompiled_charsmap": part["rules"]}
 
@@ -520,8 +522,8 @@ def _named_replacement(part: Part) -> Json:
 def _read_replace(fields: Fields) -> list[Part]:
     pattern, regex = _read_pattern(fields)
     if regex:
-        for kind, meant in _REPLACEMENTS.items():
-            if (pattern, fields.data.get("content")) == meant:
+        for kind, replacement in _REPLACEMENTS.items():
+            if (pattern, fields.data.get("content")) == replacement:
                 return [NORMALIZERS.part(kind)]
         for left, right in ((True, True), (True, False), (False, True)):
             part = NORMALIZERS.part("strip-spaces", left=left, right=right)
@@ -539,7 +541,7 @@ _NORMALIZER_WRITERS: dict[str, Callable[[Part], Json]] = {
     **{one.kind: one.write for one in _NORMALIZERS},
     **dict.fromkeys(_REPLACEMENTS, _named_replacement),
     **dict.fromkeys(("nmt_nfkc", "sp_nfkc"), _nfkc_rules),
-    **dict.fromkeys(("nmt_nfkc_cf", "nfkc_cf"), _rules),
+    **dict.fromkeys(("nmt_nfkc_cf", "nfkc_cf"), _refuse_rules),
     "precompiled": _precompiled,
     "strip-spaces": _strip_spaces,
     "replace": _replace,
@@ -582,7 +584,7 @@ def write_pre_tokenizers(parts: tuple[Part, ...], *, is_byte_level: bool) -> Jso
                 components += [_split_json(pattern, "isolated", regex=True) for pattern in patterns]
             else:
                 components.append(_PRE_TOKENIZER_WRITERS[part.kind](part))
-    return _in_sequence(components, "pretokenizers")
+    return _sequence_json(components, "pretokenizers")
 
 
 #: The parts of a ByteLevel, with its values of `add_prefix_space` and `use_regex`.
@@ -613,12 +615,12 @@ def byte_level(prefix: Any = False, *, regex: bool = True) -> Json:
 def read_pre_tokenizers(data: Any) -> list[Part]:
     """Return the pre-tokenizers for a component, with a `byte-level` where bytes are spelled."""
     components = _flatten(data, "pre-tokenizer", "pretokenizers")
-    last: list[Part] = []
+    byte_level_parts: list[Part] = []
     if components and components[-1].type == "ByteLevel":
-        last = _read_byte_level(components.pop())
+        byte_level_parts = _read_byte_level(components.pop())
     if known := known_sequence(map(_isolating, components)):
-        return [PRE_TOKENIZERS.part(known), *last]
-    return [*_read_each(components, _PRE_TOKENIZER_READERS), *last]
+        return [PRE_TOKENIZERS.part(known), *byte_level_parts]
+    return [*_read_each(components, _PRE_TOKENIZER_READERS), *byte_level_parts]
 
 
 def _read_byte_level(fields: Fields) -> list[Part]:
@@ -635,13 +637,13 @@ def _isolating(fields: Fields) -> str | None:
     if fields.type != "Split":
         return None
     pattern, regex = _read_pattern(fields)
-    how = (fields.text("behavior"), fields.flag("invert"))
-    return pattern if regex and how == ("Isolated", False) else None
+    behaviour = (fields.text("behavior"), fields.flag("invert"))
+    return pattern if regex and behaviour == ("Isolated", False) else None
 
 
 #: Hugging Face's names for tokctl's behaviours: `MergedWithNext` is `merged-with-next`.
 _BEHAVIOURS = {"".join(map(str.title, name.split("-"))): name for name in BEHAVIOURS}
-_THEIR_BEHAVIOURS = {ours: theirs for theirs, ours in _BEHAVIOURS.items()}
+_BEHAVIOUR_NAMES = {ours: theirs for theirs, ours in _BEHAVIOURS.items()}
 #: Current Unicode punctuation. `BertPreTokenizer` and `Punctuation` use Unicode 8.
 _PUNCTUATION = "[\\p{P}$+<=>^`|~]"
 
@@ -650,7 +652,7 @@ def _split_json(pattern: str, behaviour: str, *, regex: bool, invert: bool = Fal
     return {
         "type": "Split",
         "pattern": pattern_json(pattern, regex=regex),
-        "behavior": _THEIR_BEHAVIOURS[behaviour],
+        "behavior": _BEHAVIOUR_NAMES[behaviour],
         "invert": invert,
     }
 
@@ -679,8 +681,8 @@ def _read_split(fields: Fields) -> list[Part]:
             return [PRE_TOKENIZERS.part("punctuation", behaviour=behaviour)]
         if (length := group_length(pattern)) and behaviour == "isolated":
             return [PRE_TOKENIZERS.part("digit-groups", length=length)]
-        if (cuts := re.fullmatch(_DIGIT_CUTS, pattern)) and behaviour == "isolated" and not invert:
-            return [PRE_TOKENIZERS.part("digit-cuts", length=int(cuts[1]))]
+        if (match := re.fullmatch(_DIGIT_CUTS, pattern)) and behaviour == "isolated" and not invert:
+            return [PRE_TOKENIZERS.part("digit-cuts", length=int(match[1]))]
         pattern = native_pattern(pattern)
     options = {"pattern": pattern, "behaviour": behaviour, "regex": regex, "invert": invert}
     return [PRE_TOKENIZERS.part("split", **options)]
@@ -689,7 +691,9 @@ def _read_split(fields: Fields) -> list[Part]:
 def _behaviour(fields: Fields, default: str | None = None) -> str:
     name = fields.text("behavior") if default is None else fields.text("behavior", default)
     if name not in _BEHAVIOURS:
-        raise ValueError(f"the behavior {name!r} of the pre-tokenizer {fields.type} is none")
+        raise ValueError(
+            f"invalid value {name!r} for the behavior of the pre-tokenizer {fields.type}"
+        )
     return _BEHAVIOURS[name]
 
 
@@ -800,7 +804,7 @@ def write_decoders(recipe: Recipe) -> Json | None:
             "bytes themselves"
         )
     if recipe.decoders:
-        return _in_sequence(
+        return _sequence_json(
             (_DECODER_WRITERS[part.kind](part) for part in recipe.decoders), "decoders"
         )
     if recipe.is_byte_level:
@@ -894,15 +898,15 @@ def write_post_processors(parts: tuple[Part, ...], ids: dict[str, int]) -> Json 
         parts: the post-processors.
         ids: the ids of the special tokens, by text.
     """
-    return _in_sequence((_write_post_processor(part, ids) for part in parts), "processors")
+    return _sequence_json((_write_post_processor(part, ids) for part in parts), "processors")
 
 
 def _write_post_processor(part: Part, ids: dict[str, int]) -> Json:
     if part.kind == "trim-offsets":
         return byte_level(part["prefix_space"])
     template = {name: _template_json(part[name]) for name in ("single", "pair")}
-    made: Json = with_ids({"type": "TemplateProcessing", **template}, ids)
-    return made
+    processor: Json = with_ids({"type": "TemplateProcessing", **template}, ids)
+    return processor
 
 
 def _template_json(template: str) -> list[Json]:
@@ -927,14 +931,18 @@ def with_ids(processor: Any, ids: Mapping[str, int]) -> Any:
     if not isinstance(processor, dict) or "special_tokens" in processor:
         return processor
     if processor.get("type") == "Sequence" and isinstance(processor.get("processors"), list):
-        return processor | {"processors": [with_ids(one, ids) for one in processor["processors"]]}
+        return processor | {
+            "processors": [with_ids(member, ids) for member in processor["processors"]]
+        }
     if processor.get("type") != "TemplateProcessing":
         return processor
     pieces = [*processor["single"], *processor["pair"]]
     names = sorted({piece["SpecialToken"]["id"] for piece in pieces if "SpecialToken" in piece})
     if missing := [name for name in names if name not in ids]:
         raise BadModel(
-            f"its template names {missing[0]!r}, which is not a token", ANOTHER, "damaged-model"
+            f"its template names {missing[0]!r}, which is not a token",
+            TRY_ANOTHER_FILE,
+            "damaged-model",
         )
     tokens = {name: {"id": name, "ids": [ids[name]], "tokens": [name]} for name in names}
     return processor | {"special_tokens": tokens}
@@ -961,7 +969,7 @@ def read_post_processors(data: Any, ids: Ids) -> list[Part]:
     }
     parts = _read_each(_flatten(data, "post-processor", "processors"), readers)
     if sum(part.kind == "template" for part in parts) > 1:
-        raise Unsupported("it has two templates, and tokctl supports one", ANOTHER)
+        raise Unsupported("it has two templates, and tokctl supports one", TRY_ANOTHER_FILE)
     return parts
 
 
@@ -974,19 +982,19 @@ def _read_trimming(fields: Fields) -> list[Part]:
 def _ends(fields: Fields, ids: Ids) -> Iterator[str]:
     """Yield the two tokens that are put around a text."""
     for name in ("cls", "sep"):
-        given = fields.data.get(name)
-        if not isinstance(given, list) or len(given) != 2:
+        value = fields.data.get(name)
+        if not isinstance(value, list) or len(value) != 2:
             raise ValueError(
                 f"{name!r} of the post-processor {fields.type} is not a token with its id"
             )
-        yield _checked(given[0], given[1], ids)
+        yield _checked_token(value[0], value[1], ids)
 
 
-def _checked(name: Any, id_: Any, ids: Ids) -> str:
+def _checked_token(name: Any, id_: Any, ids: Ids) -> str:
     if not isinstance(name, str) or ids(name) != id_ or type(id_) is not int:
         raise BadModel(
             f"its post-processor gives {name!r} the id {id_!r}, which its vocabulary does not",
-            ANOTHER,
+            TRY_ANOTHER_FILE,
             "damaged-model",
         )
     return name
@@ -995,7 +1003,9 @@ def _checked(name: Any, id_: Any, ids: Ids) -> str:
 def _read_template(fields: Fields, *, ids: Ids) -> list[Part]:
     tokens = fields.data.get("special_tokens")
     if not isinstance(tokens, dict):
-        raise ValueError("the special_tokens of the post-processor TemplateProcessing are none")
+        raise ValueError(
+            "the special_tokens of the post-processor TemplateProcessing are not an object"
+        )
     texts = [_read_pieces(fields.data.get(name), tokens, ids) for name in ("single", "pair")]
     return [POST_PROCESSORS.part("template", single=texts[0], pair=texts[1])]
 
@@ -1006,10 +1016,10 @@ def _read_pieces(pieces: Any, tokens: Json, ids: Ids) -> str:
     words = []
     for piece in pieces:
         if not isinstance(piece, dict) or len(piece) != 1:
-            raise ValueError("a piece of a template is not as it should be")
-        ((kind, given),) = piece.items()
-        inner = Fields("piece of a template", given)
-        name, type_id = inner.text("id"), inner.number("type_id")
+            raise ValueError("a piece of a template is not an object with one key")
+        ((kind, data),) = piece.items()
+        fields = Fields("piece of a template", data)
+        name, type_id = fields.text("id"), fields.number("type_id")
         if kind == "Sequence" and name in ("A", "B"):
             words.append(f"${name}:{type_id}" if type_id else f"${name}")
             continue
@@ -1017,16 +1027,16 @@ def _read_pieces(pieces: Any, tokens: Json, ids: Ids) -> str:
             raise ValueError(f"a piece of a template is a {kind} {name!r}")
         token = Fields("token of a template", tokens.get(name))
         for text, id_ in zip(token.data["tokens"], token.data["ids"], strict=True):
-            words.append(_piece(_checked(text, id_, ids), type_id))
+            words.append(_template_piece(_checked_token(text, id_, ids), type_id))
     return " ".join(words)
 
 
-def _piece(text: str, type_id: int) -> str:
+def _template_piece(text: str, type_id: int) -> str:
     """Return a piece of tokctl's template, with its type id unless that is 0 and unambiguous."""
     if re.search(r"\s", text) or not text:
         raise Unsupported(
             f"its template names the token {text!r}, and tokctl's templates are split at spaces",
-            ANOTHER,
+            TRY_ANOTHER_FILE,
         )
     return f"{text}:{type_id}" if type_id or re.search(r":[0-9]{1,9}$", text) else text
 
@@ -1083,34 +1093,41 @@ def read_added_tokens(data: Any, ids: Ids, size: int) -> list[AddedToken]:
     if listed and not 0 <= min(listed) <= max(listed) < 2**32:
         raise ValueError(f"an added token has the id {min(listed)} or {max(listed)}")
     if len(set(texts)) != len(texts):
-        texts, _, *flags, normalized = _columns(_once(entries))
-    known = list(map(ids, texts))
-    new = count(size)
-    numbers = [next(new) if id_ is None else id_ for id_ in known]
+        texts, _, *flags, normalized = _columns(_merge_repeated(entries))
+    vocabulary_ids = list(map(ids, texts))
+    free_ids = count(size)
+    token_ids = [next(free_ids) if id_ is None else id_ for id_ in vocabulary_ids]
     special = flags[0]
     normalized = [
-        not apart if flag is None else flag for flag, apart in zip(normalized, special, strict=True)
+        not is_special if flag is None else flag
+        for flag, is_special in zip(normalized, special, strict=True)
     ]
-    ordinary = [id_ is not None and not apart for id_, apart in zip(known, special, strict=True)]
-    made = [id_ is not None and apart for id_, apart in zip(known, special, strict=True)]
+    ordinary = [
+        id_ is not None and not is_special
+        for id_, is_special in zip(vocabulary_ids, special, strict=True)
+    ]
+    made = [
+        id_ is not None and is_special
+        for id_, is_special in zip(vocabulary_ids, special, strict=True)
+    ]
     no, yes = repeat(False), repeat(True)
-    rows = zip(texts, numbers, *flags, normalized, no, ordinary, no, yes, made, no)  # noqa: B905
+    rows = zip(texts, token_ids, *flags, normalized, no, ordinary, no, yes, made, no)  # noqa: B905
     return list(map(partial(tuple.__new__, AddedToken), rows))
 
 
-def _once(entries: list[Json]) -> list[Json]:
+def _merge_repeated(entries: list[Json]) -> list[Json]:
     """Return one entry for each text, in the order of first entries.
 
     Of several entries with one text, the last one counts. But a token that any of them calls
     special stays special.
     """
-    last = {entry["content"]: entry for entry in entries}
+    entries_by_text = {entry["content"]: entry for entry in entries}
     special = {entry["content"] for entry in entries if entry.get("special")}
     return [
         {**entry, "special": True, "normalized": entry.get("normalized", not entry.get("special"))}
         if text in special
         else entry
-        for text, entry in last.items()
+        for text, entry in entries_by_text.items()
     ]
 
 
@@ -1143,8 +1160,8 @@ def _columns(data: list[Any]) -> list[list[Any]]:
         ):
             # A missing flag is false, except for `normalized`, which has another default.
             return [texts, ids, *(list(map(bool, column)) for column in flags[:-1]), flags[-1]]
-    for place, entry in enumerate(data):
-        fields = Fields(f"added token {place}", entry)
+    for index, entry in enumerate(data):
+        fields = Fields(f"added token {index}", entry)
         fields.text("content"), fields.number("id")
         for name in (*_FLAGS, "normalized"):
             fields.flag(name, False)
@@ -1173,37 +1190,37 @@ def read_lengths(document: Json) -> dict[str, Json]:
 
 def _truncation(fields: Fields) -> Json:
     return {
-        "direction": _one_of(fields, "direction", _DIRECTIONS, "Right"),
-        "max_length": _count(fields, "max_length"),
-        "strategy": _one_of(fields, "strategy", _STRATEGIES),
-        "stride": _count(fields, "stride"),
+        "direction": _read_choice(fields, "direction", _DIRECTIONS, "Right"),
+        "max_length": _read_count(fields, "max_length"),
+        "strategy": _read_choice(fields, "strategy", _STRATEGIES),
+        "stride": _read_count(fields, "stride"),
     }
 
 
 def _padding(fields: Fields) -> Json:
     strategy = fields.data.get("strategy")
     if strategy != "BatchLongest":
-        strategy = {"Fixed": _count(Fields("padding's strategy", strategy), "Fixed")}
+        strategy = {"Fixed": _read_count(Fields("padding's strategy", strategy), "Fixed")}
     multiple = fields.data.get("pad_to_multiple_of")
     return {
         "strategy": strategy,
-        "direction": _one_of(fields, "direction", _DIRECTIONS),
+        "direction": _read_choice(fields, "direction", _DIRECTIONS),
         # 0 and null both mean that lengths need not be multiples.
-        "pad_to_multiple_of": None if not multiple else _count(fields, "pad_to_multiple_of"),
-        "pad_id": _count(fields, "pad_id"),
-        "pad_type_id": _count(fields, "pad_type_id"),
+        "pad_to_multiple_of": None if not multiple else _read_count(fields, "pad_to_multiple_of"),
+        "pad_id": _read_count(fields, "pad_id"),
+        "pad_type_id": _read_count(fields, "pad_type_id"),
         "pad_token": fields.text("pad_token"),
     }
 
 
-def _one_of(fields: Fields, name: str, known: tuple[str, ...], *default: Any) -> str:
+def _read_choice(fields: Fields, name: str, known: tuple[str, ...], *default: Any) -> str:
     value = str(fields.text(name, *default))
     if value not in known:
         raise ValueError(f"the {name} of the {fields.family} is {value!r}")
     return value
 
 
-def _count(fields: Fields, name: str) -> int:
+def _read_count(fields: Fields, name: str) -> int:
     value = int(fields.number(name))
     if not 0 <= value < 2**32:
         raise ValueError(f"the {name} of the {fields.family} is {value}")

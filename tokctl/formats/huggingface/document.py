@@ -1,6 +1,6 @@
 """Hugging Face's `tokenizer.json`: reading it, and writing the nearest model that it can express.
 
-`frame` returns a whole document without the vocabulary and the merges. tokctl's own model file
+`outline` returns a whole document without the vocabulary and the merges. tokctl's own model file
 (`tokctl.formats.tokenizer_json`) is such a document with an additional key. `nearest` returns the
 nearest model that the format can express. Truncation and padding settings of a file are kept and
 written again. tokctl applies them only if a call asks for them.
@@ -16,7 +16,7 @@ from tokctl import _native
 from tokctl._native import ModelFile
 from tokctl.core.errors import BadModel, CoreError, Unsupported
 from tokctl.formats.contract import (
-    ANOTHER,
+    TRY_ANOTHER_FILE,
     Files,
     LostFeature,
     ModelInput,
@@ -29,12 +29,12 @@ from tokctl.formats.contract import (
 from tokctl.formats.huggingface import components
 from tokctl.formats.huggingface.components import Ids, Json, read_lengths
 from tokctl.formats.huggingface.models import (
-    ReadModel,
+    DocumentModel,
     drops_unknown,
-    fails_at_bytes,
-    fill,
     needs_unknown,
+    needs_unknown_for_bytes,
     read_model,
+    store_model,
     write_model,
 )
 from tokctl.model import ALGORITHMS, ImportedFrom, Model, Recipe, byte_level
@@ -65,13 +65,13 @@ def read(source: ModelInput) -> Model:
     with unless_damaged(source.name):
         document, lists = source.outline, source.lists
         if lists is None:
-            document = with_scores_as_read(document, source)
+            document = with_library_scores(document, source)
         elif lists.is_scored:
             lists.take_scores_of_serde_json()
         return read_document(document, lists)
 
 
-def with_scores_as_read(document: Json, source: ModelInput) -> Json:
+def with_library_scores(document: Json, source: ModelInput) -> Json:
     """Return the document with the scores that Hugging Face's library reads from the file.
 
     The library's parser reads some scores wrong by one unit in the last place, which decides
@@ -86,9 +86,9 @@ def with_scores_as_read(document: Json, source: ModelInput) -> Json:
     model = document["model"]
     if not isinstance(model, dict) or not isinstance(model.get("vocab"), list):
         return document
-    read = _native.read_as_serde_json
-    anew = json.loads(source.data, parse_float=read, parse_int=read)
-    return {**document, "model": {**model, "vocab": anew["model"]["vocab"]}}
+    parse_number = _native.read_as_serde_json
+    parsed = json.loads(source.data, parse_float=parse_number, parse_int=parse_number)
+    return {**document, "model": {**model, "vocab": parsed["model"]["vocab"]}}
 
 
 def losses(model: Model) -> list[LostFeature]:
@@ -108,7 +108,7 @@ def write(model: Model) -> Files:
     """
     from tokctl.core import orjson
 
-    return {"": orjson.dumps(document(model), option=orjson.OPT_APPEND_NEWLINE)}
+    return {"": orjson.dumps(build_document(model), option=orjson.OPT_APPEND_NEWLINE)}
 
 
 # -- reading --------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def read_document(
     lists: ModelFile | None = None,
     *,
     origin: ImportedFrom = ImportedFrom(NAME),  # noqa: B008 (a tuple can't change)
-    companions: dict[str, str] | None = None,
+    extra_files: dict[str, str] | None = None,
 ) -> Model:
     """Return the model in a document.
 
@@ -127,7 +127,7 @@ def read_document(
         document: the content of a `tokenizer.json`.
         lists: the vocabulary and the merges, if the core has read them.
         origin: the origin of the model.
-        companions: the texts of the files that come with the model, by name.
+        extra_files: the texts of the files that come with the model, by name.
 
     Raises:
         TokctlError: the document has a setting that tokctl can't apply with the same result.
@@ -136,87 +136,87 @@ def read_document(
         TypeError: a field has a wrong type.
     """
     try:
-        return _read_document(document, lists, origin, companions)
+        return _read_document(document, lists, origin, extra_files)
     except CoreError as error:
         if error.kind != "no-byte":
             raise
         # A token is not spelled as bytes, so this is a model of characters.
-        return _read_document(document, lists, origin, companions, of_bytes=False)
+        return _read_document(document, lists, origin, extra_files, allow_bytes=False)
 
 
 def _read_document(
     document: Json,
     lists: ModelFile | None,
     origin: ImportedFrom,
-    companions: dict[str, str] | None,
+    extra_files: dict[str, str] | None,
     *,
-    of_bytes: bool = True,
+    allow_bytes: bool = True,
 ) -> Model:
-    """Return the model in a document; a model of characters unless `of_bytes`."""
+    """Return the model in a document; a model of characters unless `allow_bytes`."""
     version = document.get("version", "1.0")
     if version != "1.0":
-        raise Unsupported(f"its version is {version!r:.40}, and tokctl reads 1.0", ANOTHER)
+        raise Unsupported(f"its version is {version!r:.40}, and tokctl reads 1.0", TRY_ANOTHER_FILE)
     model = read_model(document["model"], lists)
-    before, spells_bytes = components.read_normalizers(document.get("normalizer"))
-    splitting = components.read_pre_tokenizers(document.get("pre_tokenizer"))
+    normalizers, spells_bytes = components.read_normalizers(document.get("normalizer"))
+    pre_tokenizers = components.read_pre_tokenizers(document.get("pre_tokenizer"))
     if spells_bytes:
-        splitting.insert(0, components.BYTE_LEVEL)
-    own = model.lists
+        pre_tokenizers.insert(0, components.BYTE_LEVEL)
+    vocabulary = model.lists
     missing: set[int] = set()
-    if splitting[-1:] == [components.BYTE_LEVEL]:
-        missing = {byte for one, byte in byte_level.BYTES.items() if own.id(one) is None}
+    if pre_tokenizers[-1:] == [components.BYTE_LEVEL]:
+        missing = {byte for one, byte in byte_level.BYTES.items() if vocabulary.id(one) is None}
     # Without a decoder that reverses the spelling, decoded text would have bytes as they are
     # spelled.
     undoes_bytes = components.undoes_bytes(document.get("decoder"))
-    is_byte_level = of_bytes and undoes_bytes and _is_of_bytes(model, splitting, missing)
+    is_byte_level = allow_bytes and undoes_bytes and _is_byte_level(model, pre_tokenizers, missing)
     if is_byte_level:
-        splitting.pop()
+        pre_tokenizers.pop()
     # Hugging Face numbers added tokens from the number of tokens, even if another token has this
     # id.
-    given = len(own) - len(model.holes)
-    added = components.read_added_tokens(document.get("added_tokens"), own.id, given)
+    size = len(vocabulary) - len(model.holes)
+    added = components.read_added_tokens(document.get("added_tokens"), vocabulary.id, size)
     if model.holes:
-        added = _without_holes(added, model)
+        added = _fill_holes(added, model)
     if spells_bytes:
-        added = _found_in_spelling(added, undoes_bytes=undoes_bytes)
+        added = _found_before_spelling(added, undoes_bytes=undoes_bytes)
     if is_byte_level and not model.recipe.get("whole_words"):
         # A byte-level model reads the text of these tokens as bytes.
         added = [token._replace(made=False) if token.made else token for token in added]
     added_ids = {token.text: token.id for token in added}
 
-    def ids(text: str) -> int | None:
-        return added_ids[text] if text in added_ids else own.id(text)
+    def id_of(text: str) -> int | None:
+        return added_ids[text] if text in added_ids else vocabulary.id(text)
 
-    after = components.read_post_processors(document.get("post_processor"), ids)
-    named = {*filter(None, [model.unk_token]), *_named(after)}
-    added = _with_special(added, named, ids, ordinary=not is_byte_level)
+    post_processors = components.read_post_processors(document.get("post_processor"), id_of)
+    required = {*filter(None, [model.unk_token]), *_template_tokens(post_processors)}
+    added = _mark_special(added, required, id_of, ordinary=not is_byte_level)
     if is_byte_level:
-        _with_bytes(model, missing)
-        added = _apart_from_bytes(added, named, own)
+        _set_byte_level(model, missing)
+        added = _separate_from_bytes(added, required, vocabulary)
     recipe = Recipe(
         **{"name": NAME, **model.recipe},
-        normalizers=tuple(before),
-        pre_tokenizers=tuple(splitting),
+        normalizers=tuple(normalizers),
+        pre_tokenizers=tuple(pre_tokenizers),
         units="bytes" if is_byte_level else "characters",
         unk_token=model.unk_token,
-        post_processors=tuple(after),
+        post_processors=tuple(post_processors),
         decoders=tuple(
             components.read_decoders(document.get("decoder"), is_byte_level=is_byte_level)
         ),
         special_tokens=tuple(token.text for token in added if token.special),
     )
-    core = fill(own, recipe, added)
+    core = store_model(vocabulary, recipe, added)
     return Model.of_core(
         recipe,
         core,
         added_tokens=tuple(added),
         origin=origin,
-        companions=companions,
+        companions=extra_files,
         lengths=read_lengths(document),
     )
 
 
-def _without_holes(added: list[AddedToken], model: ReadModel) -> list[AddedToken]:
+def _fill_holes(added: list[AddedToken], model: DocumentModel) -> list[AddedToken]:
     """Return the added tokens, and a special token for each id without a token.
 
     Raises:
@@ -224,22 +224,22 @@ def _without_holes(added: list[AddedToken], model: ReadModel) -> list[AddedToken
     """
     taken = {token.id: token for token in added if model.lists.id(token.text) is None}
     for id_, token in taken.items():
-        if id_ < len(model.lists) and (own := model.lists.spelled(id_)):
+        if id_ < len(model.lists) and (text := model.lists.spelled(id_)):
             raise BadModel(
                 f"its added token {token.text!r} gets the id {id_} there, which is the id of "
-                f"{own!r} in its vocabulary",
-                ANOTHER,
+                f"{text!r} in its vocabulary",
+                TRY_ANOTHER_FILE,
                 "damaged-model",
             )
     missing = [id_ for id_ in model.holes if id_ not in taken]
     if not missing:
         return added
-    from tokctl.formats.holes import unused
+    from tokctl.formats.holes import filler_token
 
-    return [*added, *map(unused, missing)]
+    return [*added, *map(filler_token, missing)]
 
 
-def _found_in_spelling(added: list[AddedToken], *, undoes_bytes: bool) -> list[AddedToken]:
+def _found_before_spelling(added: list[AddedToken], *, undoes_bytes: bool) -> list[AddedToken]:
     """Return the added tokens of a document whose normalizer spells bytes.
 
     Hugging Face finds normalized tokens in the spelled text, which has no white space to include.
@@ -253,14 +253,14 @@ def _found_in_spelling(added: list[AddedToken], *, undoes_bytes: bool) -> list[A
         raise Unsupported(
             f"its normalizer ByteLevel spells the added token {found[0].text!r}, and its decoder "
             "does not undo that",
-            ANOTHER,
+            TRY_ANOTHER_FILE,
         )
     for token in found:
         if token.single_word:
             raise Unsupported(
                 f"the added token {token.text!r} is a single word among bytes that the normalizer "
                 "ByteLevel has spelled as letters",
-                ANOTHER,
+                TRY_ANOTHER_FILE,
             )
     return [
         token._replace(strip_left=False, strip_right=False) if token.normalized else token
@@ -268,7 +268,7 @@ def _found_in_spelling(added: list[AddedToken], *, undoes_bytes: bool) -> list[A
     ]
 
 
-def _named(parts: list[Part]) -> list[str]:
+def _template_tokens(parts: list[Part]) -> list[str]:
     """Return the tokens that templates name."""
     templates = [
         part[name] for part in parts if part.kind == "template" for name in ("single", "pair")
@@ -276,26 +276,26 @@ def _named(parts: list[Part]) -> list[str]:
     return [piece.token for text in templates for piece in template_pieces(text) if piece.token]
 
 
-def _with_special(
-    added: list[AddedToken], names: set[str], ids: Ids, *, ordinary: bool
+def _mark_special(
+    added: list[AddedToken], required: set[str], ids: Ids, *, ordinary: bool
 ) -> list[AddedToken]:
-    """Return the added tokens in id order, with the tokens in `names` as special tokens."""
+    """Return the added tokens in id order, with the tokens in `required` as special tokens."""
     tokens = [
         token._replace(special=True, named=True)
-        if token.text in names and not token.special
+        if token.text in required and not token.special
         else token
         for token in added
     ]
     known = {token.text for token in tokens}
     tokens += [
         AddedToken(name, id_, ordinary=ordinary, named=True, listed=False)
-        for name in names - known
+        for name in required - known
         if (id_ := ids(name)) is not None
     ]
     return sorted(tokens, key=lambda token: token.id)
 
 
-def _is_of_bytes(model: ReadModel, splitting: list[Part], missing: Collection[int]) -> bool:
+def _is_byte_level(model: DocumentModel, splitting: list[Part], missing: Collection[int]) -> bool:
     """Return whether tokctl reads the model as a byte-level model.
 
     It must be BPE, with bytes spelled in the last step and nothing removed from the text before.
@@ -313,7 +313,7 @@ def _is_of_bytes(model: ReadModel, splitting: list[Part], missing: Collection[in
     )
 
 
-def _with_bytes(model: ReadModel, missing: Collection[int]) -> None:
+def _set_byte_level(model: DocumentModel, missing: Collection[int]) -> None:
     """Complete the recipe of a byte-level model.
 
     In Hugging Face, a byte without a token is unknown. It becomes the unknown token, or is dropped
@@ -329,35 +329,38 @@ def _with_bytes(model: ReadModel, missing: Collection[int]) -> None:
         recipe.pop("unknown", None)
 
 
-def _apart_from_bytes(added: list[AddedToken], named: set[str], own: ModelFile) -> list[AddedToken]:
+def _separate_from_bytes(
+    added: list[AddedToken], required: set[str], vocabulary: ModelFile
+) -> list[AddedToken]:
     """Return the added tokens of a byte-level model.
 
     A special token whose text also spells other bytes (`§` spells A7) is the token of those bytes,
     too. Ordinary text produces it, and Hugging Face also finds it where a text contains its
     spelling. A token of the vocabulary that does not spell bytes (`<x y>`) is found, and never made
-    by merging. `named` are the tokens that the file needs as special tokens.
+    by merging. `required` are the tokens that the file needs as special tokens.
 
     Raises:
-        TokctlError: a token in `named` is also a token of bytes.
+        TokctlError: a token in `required` is also a token of bytes.
     """
 
-    def is_of_bytes(token: AddedToken) -> bool:
-        if not token.special or token.text.isascii() or own.id(token.text) != token.id:
+    def spells_other_bytes(token: AddedToken) -> bool:
+        if not token.special or token.text.isascii() or vocabulary.id(token.text) != token.id:
             return False
         return set(token.text) <= byte_level.BYTES.keys()
 
-    def apart(token: AddedToken) -> AddedToken:
-        if is_of_bytes(token):
-            if token.text in named:
+    def separated(token: AddedToken) -> AddedToken:
+        if spells_other_bytes(token):
+            if token.text in required:
                 raise Unsupported(
-                    f"its token {token.text!r} is both a special token and a byte token", ANOTHER
+                    f"its token {token.text!r} is both a special token and a byte token",
+                    TRY_ANOTHER_FILE,
                 )
             return token._replace(special=False, ordinary=True)
         if token.ordinary and not set(token.text) <= byte_level.BYTES.keys():
             return token._replace(ordinary=False)
         return token
 
-    return list(map(apart, added))
+    return list(map(separated, added))
 
 
 # -- writing --------------------------------------------------------------------------
@@ -369,15 +372,15 @@ def document_losses(model: Model) -> list[LostFeature]:
     Raises:
         UnsupportedByFormat: the format can't hold a model of this kind.
     """
-    near, found = nearest(_by_merges(model))
-    _check_spellings(near)
-    frame(near, lossy=True)
+    writable, differences = nearest(_with_merges(model))
+    _check_spellings(writable)
+    outline(writable, lossy=True)
     counted = any(merge[3] for merge in model.merges)
     lost = training_lost(model, model.rounds, model.counts, counted)
-    return [*found, *_bits_lost(model), *lost]
+    return [*differences, *_score_bits_lost(model), *lost]
 
 
-def _bits_lost(model: Model) -> list[LostFeature]:
+def _score_bits_lost(model: Model) -> list[LostFeature]:
     """Return the loss of scores that Hugging Face's parser can't read exactly from any text.
 
     The loss matters only between segmentations whose sums differ by rounding.
@@ -389,25 +392,25 @@ def _bits_lost(model: Model) -> list[LostFeature]:
     return [LostFeature(what, minor=True)]
 
 
-def document(model: Model) -> dict[str, Any]:
+def build_document(model: Model) -> dict[str, Any]:
     """Return the document of the nearest model; ranks become the equivalent merges.
 
     Raises:
         UnsupportedByFormat: the format can't hold a model of this kind.
     """
-    model, _ = nearest(_by_merges(model))
+    model, _ = nearest(_with_merges(model))
     _check_spellings(model)
-    made = frame(model, lossy=True)
-    inner = made["model"]
-    own = model.spelled[: model_size(model)]
-    if inner["type"] == "Unigram":
-        inner["vocab"] = list(zip(own, written_scores(model.scores), strict=False))
+    document = outline(model, lossy=True)
+    model_object = document["model"]
+    spelled = model.spelled[: model_size(model)]
+    if model_object["type"] == "Unigram":
+        model_object["vocab"] = list(zip(spelled, written_scores(model.scores), strict=False))
     else:
-        inner["vocab"] = {token: id_ for id_, token in enumerate(own)}
-    if inner["type"] == "BPE":
+        model_object["vocab"] = {token: id_ for id_, token in enumerate(spelled)}
+    if model_object["type"] == "BPE":
         name = model.spelled.__getitem__
-        inner["merges"] = [(name(left), name(right)) for left, right, *_ in model.merges]
-    return made
+        model_object["merges"] = [(name(left), name(right)) for left, right, *_ in model.merges]
+    return document
 
 
 def written_scores(scores: list[float]) -> list[Any]:
@@ -424,11 +427,11 @@ def written_scores(scores: list[float]) -> list[Any]:
     ]
 
 
-def _by_merges(model: Model) -> Model:
+def _with_merges(model: Model) -> Model:
     # Imported here because reading does not need the module.
-    from tokctl.formats.merging import by_merges
+    from tokctl.formats.merging import with_merges
 
-    return by_merges(model)
+    return with_merges(model)
 
 
 def _check_spellings(model: Model) -> None:
@@ -436,34 +439,34 @@ def _check_spellings(model: Model) -> None:
         raise UnsupportedByFormat(AMBIGUOUS)
 
 
-def obstacle(given: Recipe | Model) -> str | None:
+def why_not_loadable(recipe_or_model: Recipe | Model) -> str | None:
     """Return why the format can't express the recipe with the same ids, or None if it can.
 
     For a recipe without a vocabulary, special tokens are assumed to have the lowest ids, as after a
     training.
     """
     try:
-        frame(given)
+        outline(recipe_or_model)
     except UnsupportedByFormat as reason:
         return str(reason)
     return None
 
 
-def frame(given: Recipe | Model, *, lossy: bool = False) -> dict[str, Any]:
+def outline(recipe_or_model: Recipe | Model, *, lossy: bool = False) -> dict[str, Any]:
     """Return the document for a recipe, without the vocabulary and the merges.
 
     Args:
-        given: a recipe, or a model.
+        recipe_or_model: a recipe, or a model.
         lossy: whether to allow the differences that `nearest` lists.
 
     Raises:
         UnsupportedByFormat: the format can't express the recipe; the message says why.
     """
-    recipe, added = _parts(given)
+    recipe, added = _recipe_and_added(recipe_or_model)
     ids = {token.text: token.id for token in added if token.special}
     unk_id = None if recipe.unk_token is None else ids[recipe.unk_token]
     model = write_model(recipe, unk_id, lossy=lossy)
-    lengths = given.lengths if isinstance(given, Model) else {}
+    lengths = recipe_or_model.lengths if isinstance(recipe_or_model, Model) else {}
     document = {
         "version": "1.0",
         **{name: lengths.get(name) for name in ("truncation", "padding")},
@@ -476,40 +479,46 @@ def frame(given: Recipe | Model, *, lossy: bool = False) -> dict[str, Any]:
         "decoder": components.write_decoders(recipe),
         "model": model,
     }
-    if not lossy and (found := found_in_text(given)):
+    if not lossy and (found := special_made_from_text(recipe_or_model)):
         raise UnsupportedByFormat(
             f"its {model['type']} would find the special token {found[0]} in ordinary text"
         )
-    if isinstance(given, Model) and (other := _spelled_otherwise(given)):
-        raise UnsupportedByFormat(f"its vocabulary has no {other!r}, which is one of its tokens")
+    if isinstance(recipe_or_model, Model) and (
+        misspelled := _misspelled_added_token(recipe_or_model)
+    ):
+        raise UnsupportedByFormat(
+            f"its vocabulary has no {misspelled!r}, which is one of its tokens"
+        )
     return document
 
 
-def _spelled_otherwise(model: Model) -> str | None:
+def _misspelled_added_token(model: Model) -> str | None:
     """Return an added token of the vocabulary whose text differs from its spelling there, or None.
 
     Hugging Face would give this token another id.
     """
     spell = byte_level.spell if model.recipe.is_byte_level else bytes.decode
-    own = (token for token in model.added if token.ordinary)
-    return next((one.text for one in own if spell(model.token(one.id)) != one.text), None)
+    tokens = (token for token in model.added if token.ordinary)
+    return next(
+        (token.text for token in tokens if spell(model.token(token.id)) != token.text), None
+    )
 
 
-def found_in_text(given: Recipe | Model) -> list[str]:
+def special_made_from_text(recipe_or_model: Recipe | Model) -> list[str]:
     """Return the special tokens that Hugging Face's model can make from text that spells them."""
-    recipe, added = _parts(given)
-    size = model_size(given) if isinstance(given, Model) else None
+    recipe, added = _recipe_and_added(recipe_or_model)
+    size = model_size(recipe_or_model) if isinstance(recipe_or_model, Model) else None
     # A token that the first library's model made from text may be made again.
-    apart = (token for token in added if not token.ordinary and not token.made)
-    inside = [token for token in apart if size is None or token.id < size]
-    return [token.text for token in inside if _can_be_made(recipe, token)]
+    separate = (token for token in added if not token.ordinary and not token.made)
+    in_vocabulary = [token for token in separate if size is None or token.id < size]
+    return [token.text for token in in_vocabulary if _can_be_made(recipe, token)]
 
 
-def _parts(given: Recipe | Model) -> tuple[Recipe, tuple[AddedToken, ...]]:
-    if isinstance(given, Model):
-        return given.recipe, given.added
-    tokens = enumerate(given.special_tokens)
-    return given, tuple(AddedToken(text, id_) for id_, text in tokens)
+def _recipe_and_added(recipe_or_model: Recipe | Model) -> tuple[Recipe, tuple[AddedToken, ...]]:
+    if isinstance(recipe_or_model, Model):
+        return recipe_or_model.recipe, recipe_or_model.added
+    tokens = enumerate(recipe_or_model.special_tokens)
+    return recipe_or_model, tuple(AddedToken(text, id_) for id_, text in tokens)
 
 
 def model_size(model: Model) -> int:
@@ -521,9 +530,9 @@ def model_size(model: Model) -> int:
     unknown = model.recipe.unk_token
     unk_id = None if unknown is None else model.special_ids[unknown]
     size = model.size
-    listed = {token.id for token in model.added if not token.ordinary and not token.made}
+    separate_ids = {token.id for token in model.added if not token.ordinary and not token.made}
     highest = None
-    while size > 1 and size - 1 in listed and size - 1 != unk_id:
+    while size > 1 and size - 1 in separate_ids and size - 1 != unk_id:
         # A token outside the vocabulary gets the score 0 when it is read, or the highest score if
         # that is above 0.
         if model.scores and highest is None:
@@ -559,14 +568,14 @@ def _is_one_pre_token(recipe: Recipe, text: str) -> bool:
     The result is False only if a scanner splits the text in every context.
     """
     return all(
-        part.kind not in _SPLITTING
+        part.kind not in _CONTEXT_FREE
         or len(_native.pre_tokens(native_parts([part]), text.encode())) == 1
         for part in recipe.pre_tokenizers
     )
 
 
 #: Scanners that split a text in the same way in every context.
-_SPLITTING = ("bert", "gpt2-words", "gpt2", "cl100k", "o200k", "llama3", "qwen2", "characters")
+_CONTEXT_FREE = ("bert", "gpt2-words", "gpt2", "cl100k", "o200k", "llama3", "qwen2", "characters")
 
 
 # -- the nearest model ----------------------------------------------------------------
@@ -592,10 +601,10 @@ def nearest(model: Model) -> tuple[Model, list[LostFeature]]:
     """Return the nearest model that the format can express, and the losses."""
     losses = []
     for step in _STEPS:
-        for found in step(model):
-            model = found.model
-            if found.lost:
-                lost = found.lost
+        for simplified in step(model):
+            model = simplified.model
+            if simplified.lost:
+                lost = simplified.lost
                 losses.append(lost if isinstance(lost, LostFeature) else LostFeature(lost))
     return model, losses
 
@@ -641,7 +650,7 @@ def _unknown(model: Model) -> Steps:
         yield Simplification(
             model, "that a character without a token is an error: it drops it in silence"
         )
-    if fails_at_bytes(recipe):
+    if needs_unknown_for_bytes(recipe):
         yield Simplification(
             model, "the bytes of unknown characters: it needs an unknown token to get there"
         )
@@ -655,9 +664,9 @@ def _scores(model: Model) -> Steps:
     """
     if model.recipe.precision != "single":
         return
-    made = [score for id_, score in enumerate(model.scores) if id_ not in model.reserved_ids]
-    lowest = min(made, default=0.0)
-    if model.recipe.traits.has_scores and made and min(model.scores) < lowest:
+    makeable = [score for id_, score in enumerate(model.scores) if id_ not in model.reserved_ids]
+    lowest = min(makeable, default=0.0)
+    if model.recipe.traits.has_scores and makeable and min(model.scores) < lowest:
         yield Simplification(
             replace(model, scores=[max(score, lowest) for score in model.scores]), None
         )
@@ -677,15 +686,15 @@ def _segmentation(model: Model) -> Steps:
         )
 
 
-_FOLDING = ("nmt_nfkc_cf", "nfkc_cf")
+_CASE_FOLDING = ("nmt_nfkc_cf", "nfkc_cf")
 
 
 def _normalizers(model: Model) -> Steps:
     steps: list[Part] = []
     lost = []
     for part in model.recipe.normalizers:
-        new, reasons = _near_normalizer(part)
-        steps += new
+        nearest, reasons = _nearest_normalizer(part)
+        steps += nearest
         lost += reasons
     if tuple(steps) != model.recipe.normalizers:
         model = _with(model, normalizers=tuple(steps))
@@ -693,13 +702,13 @@ def _normalizers(model: Model) -> Steps:
         yield Simplification(model, reason)
 
 
-def _near_normalizer(part: Part) -> tuple[list[Part], list[str]]:
+def _nearest_normalizer(part: Part) -> tuple[list[Part], list[str]]:
     reasons = []
     options = dict(part.options)
     if options.get("keep"):
         reasons.append("that its user-defined pieces are not normalized")
         options["keep"] = ()
-    if part.kind in _FOLDING:
+    if part.kind in _CASE_FOLDING:
         kind = "nmt_nfkc" if part.kind == "nmt_nfkc_cf" else "sp_nfkc"
         reasons.append(f"SentencePiece's rules {part.kind}: it has {kind} and lower case")
         return [NORMALIZERS.part(kind), NORMALIZERS.part("lowercase")], reasons
@@ -741,16 +750,16 @@ def _added(model: Model) -> Steps:
     lost = []
     for token in model.added:
         if token.normalized and token.literal:
-            plain = _normalizes_to_itself(model, token)
-            token = token._replace(literal=False, normalized=plain)
-            if not plain:
+            unchanged = _normalizes_to_itself(model, token)
+            token = token._replace(literal=False, normalized=unchanged)
+            if not unchanged:
                 lost.append(token.text)
         changed.append(token)
     model = replace(model, added_tokens=tuple(changed))
     if lost:
-        several = _several(lost)
+        tokens = _describe_tokens(lost)
         yield Simplification(
-            model, f"that {several} found in normalized text, spelled as it stands there"
+            model, f"that {tokens} found in normalized text, spelled as it stands there"
         )
     else:
         yield Simplification(model, None)
@@ -764,16 +773,16 @@ def _normalizes_to_itself(model: Model, token: AddedToken) -> bool:
         return False
 
 
-def _several(texts: list[str]) -> str:
+def _describe_tokens(texts: list[str]) -> str:
     if len(texts) == 1:
         return f"the added token {texts[0]!r} is"
     return f"{len(texts)} added tokens ({texts[0]!r}, …) are"
 
 
 def _spelled_in_text(model: Model) -> Steps:
-    if found := found_in_text(model):
-        several = found[0] if len(found) == 1 else f"{len(found)} of them, {found[0]} for one"
-        yield Simplification(model, f"special tokens that no text can spell ({several})")
+    if found := special_made_from_text(model):
+        tokens = found[0] if len(found) == 1 else f"{len(found)} of them, {found[0]} for one"
+        yield Simplification(model, f"special tokens that no text can spell ({tokens})")
 
 
 #: Hugging Face's rule for decoding invalid bytes.
@@ -790,20 +799,20 @@ def _decoders(model: Model) -> Steps:
     for lost in invalid_bytes_lost(recipe.decoders, INVALID):
         model = _with(model, decoders=with_invalid_bytes(model.recipe.decoders, INVALID))
         yield Simplification(model, lost)
-    near = tuple(map(_stripped_alike, model.recipe.decoders))
-    if near != model.recipe.decoders:
-        model = _with(model, decoders=near)
+    decoders = tuple(map(_strip_every_token, model.recipe.decoders))
+    if decoders != model.recipe.decoders:
+        model = _with(model, decoders=decoders)
         yield Simplification(model, "that only the first token is stripped: it strips every token")
     if recipe.marker.is_end_fused and not recipe.decoders:
-        mark = recipe.marker.text.encode()
-        if any(mark in token.removesuffix(mark) for token in model.tokens):
+        marker = recipe.marker.text.encode()
+        if any(marker in token.removesuffix(marker) for token in model.tokens):
             yield Simplification(
                 model,
                 f"tokens with {recipe.marker.text} before their end: it decodes that as a space",
             )
 
 
-def _stripped_alike(part: Part) -> Part:
+def _strip_every_token(part: Part) -> Part:
     """Return the part, without the option of `strip` that Hugging Face's decoder lacks."""
     if part.kind != "strip":
         return part

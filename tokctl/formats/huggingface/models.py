@@ -12,7 +12,7 @@ from typing import Any
 
 from tokctl._native import ModelFile, StoredModel
 from tokctl.core.errors import BadModel, Unsupported
-from tokctl.formats.contract import ANOTHER
+from tokctl.formats.contract import TRY_ANOTHER_FILE
 from tokctl.formats.huggingface.components import Fields, Json, UnsupportedByFormat, unknown_type
 from tokctl.model import Marker, Recipe
 from tokctl.model.parts import AddedToken
@@ -32,7 +32,7 @@ def needs_unknown(recipe: Recipe) -> bool:
     return recipe.traits.marks_continuations or recipe.looks_up_pre_tokens
 
 
-def fails_at_bytes(recipe: Recipe) -> bool:
+def needs_unknown_for_bytes(recipe: Recipe) -> bool:
     """Return whether the recipe is a Unigram with byte fallback and without an unknown token.
 
     Hugging Face's Unigram needs its unknown token before it falls back to bytes.
@@ -54,7 +54,7 @@ def write_model(recipe: Recipe, unk_id: int | None, *, lossy: bool = False) -> J
     Raises:
         UnsupportedByFormat: the format can't express the recipe.
     """
-    if fails_at_bytes(recipe) and not lossy:
+    if needs_unknown_for_bytes(recipe) and not lossy:
         raise UnsupportedByFormat("its Unigram falls back to bytes only with an unknown token")
     if drops_unknown(recipe) and not lossy:
         raise UnsupportedByFormat(
@@ -63,12 +63,12 @@ def write_model(recipe: Recipe, unk_id: int | None, *, lossy: bool = False) -> J
     if recipe.unk_token is None and needs_unknown(recipe):
         raise UnsupportedByFormat(f"its {recipe.algorithm} models need an unknown token")
     if recipe.marker.is_symbol:
-        mark = recipe.marker.text
-        raise UnsupportedByFormat(f"it has no word marker that is a symbol of its own ({mark})")
-    theirs = recipe.traits.huggingface.get(recipe.segmentation)
-    if theirs is None:
+        marker = recipe.marker.text
+        raise UnsupportedByFormat(f"it has no word marker that is a symbol of its own ({marker})")
+    model_type = recipe.traits.huggingface.get(recipe.segmentation)
+    if model_type is None:
         raise UnsupportedByFormat(recipe.traits.not_in_huggingface)
-    return {"type": theirs, **_WRITERS[theirs](recipe, unk_id)}
+    return {"type": model_type, **_WRITERS[model_type](recipe, unk_id)}
 
 
 def _bpe(recipe: Recipe, _unk_id: int | None) -> Json:
@@ -118,7 +118,7 @@ _WRITERS = {"BPE": _bpe, "WordPiece": _wordpiece, "Unigram": _unigram, "WordLeve
 
 
 @dataclass(eq=False, repr=False)
-class ReadModel:
+class DocumentModel:
     """A model as a document describes it.
 
     Attributes:
@@ -134,7 +134,7 @@ class ReadModel:
     holes: list[int] = field(default_factory=list)
 
 
-def read_model(data: Any, lists: ModelFile | None = None) -> ReadModel:
+def read_model(data: Any, lists: ModelFile | None = None) -> DocumentModel:
     """Return the model of a document.
 
     Args:
@@ -147,7 +147,7 @@ def read_model(data: Any, lists: ModelFile | None = None) -> ReadModel:
         ValueError: the object is damaged.
     """
     fields = Fields("model", data)
-    name = fields.text("type", None) or _guessed(fields.data, lists)
+    name = fields.text("type", None) or _guess_type(fields.data, lists)
     if name not in _READERS:
         raise unknown_type(fields)
     model = _READERS[name](fields, lists)
@@ -156,7 +156,7 @@ def read_model(data: Any, lists: ModelFile | None = None) -> ReadModel:
     return model
 
 
-def _guessed(data: Json, lists: ModelFile | None) -> str:
+def _guess_type(data: Json, lists: ModelFile | None) -> str:
     """Return the type of a model in an old file, which has no field `type`."""
     if "merges" in data:
         return "BPE"
@@ -165,7 +165,7 @@ def _guessed(data: Json, lists: ModelFile | None) -> str:
     return "WordPiece" if "continuing_subword_prefix" in data else "WordLevel"
 
 
-def _read_bpe(fields: Fields, lists: ModelFile | None) -> ReadModel:
+def _read_bpe(fields: Fields, lists: ModelFile | None) -> DocumentModel:
     dropout = fields.data.get("dropout")
     if dropout:
         raise Unsupported(
@@ -177,7 +177,8 @@ def _read_bpe(fields: Fields, lists: ModelFile | None) -> ReadModel:
     suffix = fields.text("end_of_word_suffix", None) or ""
     if prefix and suffix:
         raise Unsupported(
-            "its BPE has a prefix for continuations and a suffix for ends of words", ANOTHER
+            "its BPE has a prefix for continuations and a suffix for ends of words",
+            TRY_ANOTHER_FILE,
         )
     recipe = {
         "algorithm": "bpe",
@@ -190,7 +191,7 @@ def _read_bpe(fields: Fields, lists: ModelFile | None) -> ReadModel:
     if prefix:
         if recipe["byte_fallback"]:
             raise Unsupported(
-                "its BPE has a prefix for continuations and falls back to bytes", ANOTHER
+                "its BPE has a prefix for continuations and falls back to bytes", TRY_ANOTHER_FILE
             )
         recipe["algorithm"] = "wordpiece"
         recipe["marker"] = Marker("continuation", prefix)
@@ -199,18 +200,18 @@ def _read_bpe(fields: Fields, lists: ModelFile | None) -> ReadModel:
     unk_token = fields.text("unk_token", None)
     if unk_token is None:
         recipe["unknown"] = "drop"
-    model = _by_name(fields, lists, unk_token, recipe, merges=True)
+    model = _read_vocabulary(fields, lists, unk_token, recipe, merges=True)
     model.lists.drop_repeated_merges()  # the library uses the last of equal merges
     if prefix and not model.lists.merges_go_on_with(prefix):
         raise BadModel(
             f"one of its merges has a right side without the prefix {prefix!r}",
-            ANOTHER,
+            TRY_ANOTHER_FILE,
             "damaged-model",
         )
     return model
 
 
-def _read_wordpiece(fields: Fields, lists: ModelFile | None) -> ReadModel:
+def _read_wordpiece(fields: Fields, lists: ModelFile | None) -> DocumentModel:
     prefix = fields.text("continuing_subword_prefix")
     limit = fields.number("max_input_chars_per_word")
     recipe = {
@@ -220,17 +221,17 @@ def _read_wordpiece(fields: Fields, lists: ModelFile | None) -> ReadModel:
         "marker": Marker("continuation", prefix),
         "max_input_chars": None if limit >= _NO_LIMIT else limit,
     }
-    return _by_name(fields, lists, fields.text("unk_token"), recipe)
+    return _read_vocabulary(fields, lists, fields.text("unk_token"), recipe)
 
 
-def _read_word_level(fields: Fields, lists: ModelFile | None) -> ReadModel:
+def _read_word_level(fields: Fields, lists: ModelFile | None) -> DocumentModel:
     recipe = {"algorithm": "word", "segmentation": "lookup"}
-    return _by_name(fields, lists, fields.text("unk_token"), recipe)
+    return _read_vocabulary(fields, lists, fields.text("unk_token"), recipe)
 
 
-def _read_unigram(fields: Fields, lists: ModelFile | None) -> ReadModel:
+def _read_unigram(fields: Fields, lists: ModelFile | None) -> DocumentModel:
     if lists is None:
-        pieces, scores = scored(fields.data["vocab"])
+        pieces, scores = pieces_and_scores(fields.data["vocab"])
         lists = ModelFile.of(list(pieces), [], scores=scores, scored=True, columns=NO_COLUMNS)
     elif not lists.is_scored:
         raise ValueError("the vocabulary is not a list")
@@ -246,7 +247,7 @@ def _read_unigram(fields: Fields, lists: ModelFile | None) -> ReadModel:
     unk_token = None if unk_id is None else lists.spelled(unk_id)
     if unk_token is not None and lists.id(unk_token) != unk_id:
         raise ValueError(f"the unknown token {unk_token!r} is in the vocabulary twice")
-    return ReadModel(recipe, lists, unk_token)
+    return DocumentModel(recipe, lists, unk_token)
 
 
 _READERS = {
@@ -263,37 +264,37 @@ _READERS = {
 NO_COLUMNS: tuple[list[int] | None, ...] = (None,) * 4
 
 
-def _by_name(
+def _read_vocabulary(
     fields: Fields,
     lists: ModelFile | None,
     unk_token: str | None,
     recipe: Json,
     *,
     merges: bool = False,
-) -> ReadModel:
+) -> DocumentModel:
     """Return a model whose vocabulary is an object of tokens and ids, which may have holes."""
     vocabulary = fields.data["vocab"]
     missing: list[int] = []
     if lists is None:
-        missing = _holes(vocabulary)
+        missing = _find_holes(vocabulary)
         tokens: list[str | None]
         if missing:
             tokens = [None] * (len(vocabulary) + len(missing))
             for token, id_ in vocabulary.items():
                 tokens[id_] = token
         else:
-            tokens = list(ordered(vocabulary))
-        sides = merge_ids(vocabulary, fields.data["merges"]) if merges else []
-        lists = ModelFile.of(tokens, sides, scores=[], scored=False, columns=NO_COLUMNS)
+            tokens = list(tokens_in_order(vocabulary))
+        merge_sides = merge_ids(vocabulary, fields.data["merges"]) if merges else []
+        lists = ModelFile.of(tokens, merge_sides, scores=[], scored=False, columns=NO_COLUMNS)
     elif lists.is_scored:
         raise ValueError("the vocabulary is not an object")
     elif merges and "merges" not in fields.data:
         raise KeyError("merges")
-    known = unk_token is not None and lists.id(unk_token) is not None
-    return ReadModel(recipe, lists, unk_token if known else None, missing)
+    has_unknown = unk_token is not None and lists.id(unk_token) is not None
+    return DocumentModel(recipe, lists, unk_token if has_unknown else None, missing)
 
 
-def ordered(vocabulary: Any) -> list[str]:
+def tokens_in_order(vocabulary: Any) -> list[str]:
     """Return the tokens of a vocabulary in id order.
 
     Raises:
@@ -305,34 +306,36 @@ def ordered(vocabulary: Any) -> list[str]:
     spelled = list(vocabulary)
     if set(map(type, numbers)) - {int}:
         raise ValueError("one of the ids of the vocabulary is not a whole number")
-    wanted = range(len(numbers))
-    if numbers != list(wanted):
+    expected = range(len(numbers))
+    if numbers != list(expected):
         if numbers and min(numbers) < 0:
             raise ValueError(f"the vocabulary has the id {min(numbers)}")
         if len(present := set(numbers)) != len(numbers):
-            twice = next(one for one, two in pairwise(sorted(numbers)) if one == two)
-            raise ValueError(f"two tokens of the vocabulary have the id {twice}")
-        if present != set(wanted):
-            hole = next(number for number in wanted if number not in present)
-            raise ValueError(f"no token of the vocabulary has the id {hole}, and others follow it")
+            repeated = next(id_ for id_, next_id in pairwise(sorted(numbers)) if id_ == next_id)
+            raise ValueError(f"two tokens of the vocabulary have the id {repeated}")
+        if present != set(expected):
+            missing = next(number for number in expected if number not in present)
+            raise ValueError(
+                f"no token of the vocabulary has the id {missing}, and others follow it"
+            )
         spelled.sort(key=vocabulary.__getitem__)
     return spelled
 
 
-def _holes(vocabulary: Any) -> list[int]:
-    """Return the ids without a token; empty if `ordered` would raise another error."""
+def _find_holes(vocabulary: Any) -> list[int]:
+    """Return the ids without a token; empty if `tokens_in_order` would raise another error."""
     if not isinstance(vocabulary, dict):
         return []
     ids = set(vocabulary.values())
     if set(map(type, vocabulary.values())) != {int} or min(ids) < 0 or len(ids) != len(vocabulary):
         return []
     # Imported here because the native core reads almost every file, and finds its holes.
-    from tokctl.formats.holes import holes
+    from tokctl.formats.holes import find_holes
 
-    return holes(ids)
+    return find_holes(ids)
 
 
-def scored(vocab: Any) -> tuple[list[str], list[float]]:
+def pieces_and_scores(vocab: Any) -> tuple[list[str], list[float]]:
     """Return the pieces and the scores of a Unigram vocabulary, by id.
 
     Raises:
@@ -340,11 +343,11 @@ def scored(vocab: Any) -> tuple[list[str], list[float]]:
     """
     if not isinstance(vocab, list):
         raise ValueError("the vocabulary is not a list")
-    spelled = [piece for piece, _ in vocab]
+    pieces = [piece for piece, _ in vocab]
     scores = [score for _, score in vocab]
-    if set(map(type, spelled)) - {str} or set(map(type, scores)) - {float, int}:
+    if set(map(type, pieces)) - {str} or set(map(type, scores)) - {float, int}:
         raise ValueError("an entry of the vocabulary is not a token with its score")
-    return spelled, list(map(float, scores))
+    return pieces, list(map(float, scores))
 
 
 def merge_ids(vocabulary: dict[str, int], merges: Any) -> list[list[int]]:
@@ -381,7 +384,7 @@ def token_ids(vocabulary: dict[str, int], names: Sequence[str]) -> list[int]:
         raise ValueError(message) from None
 
 
-def fill(lists: ModelFile, recipe: Recipe, added: Sequence[AddedToken]) -> StoredModel:
+def store_model(lists: ModelFile, recipe: Recipe, added: Sequence[AddedToken]) -> StoredModel:
     """Return the tokens and merges of a recipe as the core stores them.
 
     Args:

@@ -11,34 +11,36 @@ import base64
 from typing import Any, NamedTuple
 
 from tokctl.core.errors import BadModel, TokctlError, Unsupported
-from tokctl.formats.contract import ANOTHER, LARGEST_VOCABULARY, ModelInput, damaged
+from tokctl.formats.contract import LARGEST_VOCABULARY, TRY_ANOTHER_FILE, ModelInput, damaged
 from tokctl.formats.huggingface.components import Json
 
 #: White space according to Unicode, which Rust's `trim_end` removes.
-_WHITE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
-_WHITE += "\u200a\u2028\u2029\u202f\u205f\u3000"
+_WHITE_SPACE = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
+)
+_WHITE_SPACE += "\u200a\u2028\u2029\u202f\u205f\u3000"
 
 
 #: Most lines of a vocabulary file. No vocabulary comes near this number.
 _MOST_LINES = 1 << 20
 
 
-def lines(source: ModelInput) -> list[str]:
+def read_lines(source: ModelInput) -> list[str]:
     """Return the lines of a text file, without line ends.
 
     Raises:
         TokctlError: the file is too large, or not UTF-8.
     """
-    data = source.within(LARGEST_VOCABULARY)
+    data = source.read_up_to(LARGEST_VOCABULARY)
     if data.count(b"\n") > _MOST_LINES:
         raise damaged(source.name, f"it has more than {_MOST_LINES} lines")
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         raise damaged(source.name, f"it is not UTF-8 at byte {error.start}") from None
-    found = text.split("\n")
-    last = found.pop()
-    return [line.removesuffix("\r") for line in found] + ([last] if last else [])
+    lines = text.split("\n")
+    last = lines.pop()
+    return [line.removesuffix("\r") for line in lines] + ([last] if last else [])
 
 
 def vocab_json(source: ModelInput) -> dict[str, int]:
@@ -47,7 +49,7 @@ def vocab_json(source: ModelInput) -> dict[str, int]:
     Raises:
         TokctlError: the file is damaged.
     """
-    source.within(LARGEST_VOCABULARY)
+    source.read_up_to(LARGEST_VOCABULARY)
     vocabulary = source.document
     if not isinstance(vocabulary, dict) or not vocabulary:
         raise damaged(source.name, "it is not an object of tokens and their ids")
@@ -57,12 +59,12 @@ def vocab_json(source: ModelInput) -> dict[str, int]:
 
 
 def merges_txt(source: ModelInput) -> list[list[str]]:
-    """Return the merges in a `merges.txt`, in order.
+    """Return the merges in a `all_merges.txt`, in order.
 
     Raises:
         TokctlError: a line is not a pair of tokens.
     """
-    found = [line.split(" ") for line in lines(source) if not line.startswith("#version")]
+    found = [line.split(" ") for line in read_lines(source) if not line.startswith("#version")]
     if set(map(len, found)) - {2}:
         step = next(step for step, pair in enumerate(found, 1) if len(pair) != 2)
         raise damaged(
@@ -73,11 +75,11 @@ def merges_txt(source: ModelInput) -> list[list[str]]:
 
 def vocab_txt(source: ModelInput) -> dict[str, int]:
     """Return the ids in a `vocab.txt`, by token: line numbers from 0, the last of equal lines."""
-    return {line.rstrip(_WHITE): id_ for id_, line in enumerate(lines(source))}
+    return {line.rstrip(_WHITE_SPACE): id_ for id_, line in enumerate(read_lines(source))}
 
 
 def write_merges(pairs: list[tuple[str, str]]) -> bytes:
-    """Return the content of a `merges.txt`.
+    """Return the content of a `all_merges.txt`.
 
     Raises:
         ValueError: a token could not be read back unchanged.
@@ -98,12 +100,12 @@ def write_vocab_txt(tokens: list[str]) -> bytes:
         ValueError: a token could not be read back unchanged.
     """
     for id_, token in enumerate(tokens):
-        if "\n" in token or token != token.rstrip(_WHITE):
+        if "\n" in token or token != token.rstrip(_WHITE_SPACE):
             raise ValueError(f"the token {token!r} (id {id_})")
     return "".join(f"{token}\n" for token in tokens).encode()
 
 
-def no_such_class(folder: str, reason: str, hint: str = "") -> TokctlError:
+def unsupported_class_error(folder: str, reason: str, hint: str = "") -> TokctlError:
     """Return the error for a folder whose class tokctl can't build from vocabulary files."""
     return Unsupported(
         f"{folder} has no tokenizer.json, and {reason}",
@@ -122,11 +124,11 @@ _LONGEST_PIECE = 512
 _MOST_CHARACTERS = 1 << 22
 
 
-class Pieces(NamedTuple):
+class PieceVocabulary(NamedTuple):
     """The content of a SentencePiece model that transformers uses.
 
     Attributes:
-        content: the fields of a document's model: `vocab`, and `merges` for BPE.
+        content: the fields of a document's model: `vocab`, and `all_merges` for BPE.
         rules: a list of the normalizer with the model's rules; empty if it has none.
         listed: the control and user-defined pieces, as extra special tokens.
     """
@@ -136,7 +138,7 @@ class Pieces(NamedTuple):
     listed: list[Json]
 
 
-def read_pieces(source: ModelInput, model: str) -> Pieces:
+def read_pieces(source: ModelInput, model: str) -> PieceVocabulary:
     """Return the pieces of a SentencePiece file.
 
     Args:
@@ -147,10 +149,10 @@ def read_pieces(source: ModelInput, model: str) -> Pieces:
         ValueError: the file is damaged.
         TokctlError: the pieces are too long, or the package protobuf is missing.
     """
-    # Imported here, as in `_rules`, because the other files do not need the module.
+    # Imported here, as in `_precompiled`, because the other files do not need the module.
     from tokctl.formats import sentencepiece
 
-    proto = sentencepiece.parse(source.within(LARGEST_VOCABULARY))
+    proto = sentencepiece.parse(source.read_up_to(LARGEST_VOCABULARY))
     try:
         texts = [bytes(piece.piece).decode() for piece in proto.pieces]
     except UnicodeDecodeError:
@@ -166,16 +168,18 @@ def read_pieces(source: ModelInput, model: str) -> Pieces:
     content: Json = {}
     if model == "BPE":
         vocabulary = {text: id_ for id_, text in enumerate(texts)}
-        content = {"vocab": vocabulary, "merges": merges(vocabulary)}
+        content = {"vocab": vocabulary, "merges": all_merges(vocabulary)}
     else:
         scores = [float(piece.score) for piece in proto.pieces]
         content = {"vocab": list(zip(texts, scores, strict=True))}
         if sentencepiece.UNKNOWN in types:
             content["unk_id"] = types.index(sentencepiece.UNKNOWN)
-    return Pieces(content, _rules(bytes(proto.normalizer_spec.precompiled_charsmap)), listed)
+    return PieceVocabulary(
+        content, _precompiled(bytes(proto.normalizer_spec.precompiled_charsmap)), listed
+    )
 
 
-def _rules(blob: bytes) -> list[Json]:
+def _precompiled(blob: bytes) -> list[Json]:
     if not blob:
         return []
     from tokctl.formats import charsmap
@@ -184,7 +188,7 @@ def _rules(blob: bytes) -> list[Json]:
     return [{"type": "Precompiled", "precompiled_charsmap": base64.b64encode(blob).decode()}]
 
 
-def merges(vocabulary: dict[str, int]) -> list[tuple[str, str]]:
+def all_merges(vocabulary: dict[str, int]) -> list[tuple[str, str]]:
     """Return every pair of tokens that makes a token, as merges.
 
     The merges are in the order of the ids of the tokens they make. For one token, a shorter left
@@ -195,22 +199,26 @@ def merges(vocabulary: dict[str, int]) -> list[tuple[str, str]]:
     """
     if sum(map(len, vocabulary)) > _MOST_CHARACTERS:
         raise BadModel(
-            f"its pieces have more than {_MOST_CHARACTERS} characters", ANOTHER, "too-large"
+            f"its pieces have more than {_MOST_CHARACTERS} characters",
+            TRY_ANOTHER_FILE,
+            "too-large",
         )
     found: list[tuple[int, int, int, int, int, str, str]] = []
     for token, id_ in vocabulary.items():
         if len(token) > _LONGEST_PIECE:
-            raise BadModel(f"it has a piece of {len(token)} characters", ANOTHER, "too-large")
-        for place in range(1, len(token)):
-            left, right = token[:place], token[place:]
+            raise BadModel(
+                f"it has a piece of {len(token)} characters", TRY_ANOTHER_FILE, "too-large"
+            )
+        for split in range(1, len(token)):
+            left, right = token[:split], token[split:]
             ids = vocabulary.get(left), vocabulary.get(right)
             if ids[0] is not None and ids[1] is not None:
-                found.append((id_, place, len(right), ids[0], ids[1], left, right))
+                found.append((id_, split, len(right), ids[0], ids[1], left, right))
     return [(left, right) for *_, left, right in sorted(found)]
 
 
-def fairseq(content: Json, roles: dict[str, str]) -> Json:
+def with_fairseq_tokens(content: Json, roles: dict[str, str]) -> Json:
     """Return the vocabulary with fairseq's four tokens at the beginning and the mask at the end."""
-    first = [roles[f"{role}_token"] for role in ("bos", "pad", "eos", "unk")]
-    tokens: list[Any] = [(text, 0.0) for text in first]
+    special = [roles[f"{role}_token"] for role in ("bos", "pad", "eos", "unk")]
+    tokens: list[Any] = [(text, 0.0) for text in special]
     return {"vocab": [*tokens, *content["vocab"][3:], (roles["mask_token"], 0.0)]}

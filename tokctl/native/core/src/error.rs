@@ -47,7 +47,7 @@ impl fmt::Display for Error {
                 write!(f, "line {line}, column {column}: id {id} is outside the vocabulary")
             }
             Error::NotAnId { line, column, word } => {
-                write!(f, "line {line}, column {column}: {word:?} is no id")
+                write!(f, "line {line}, column {column}: {word:?} is not an id")
             }
             Error::UnknownId { position, id } => {
                 write!(f, "id {id} (number {position}) is outside the vocabulary")

@@ -111,7 +111,7 @@ impl Options<'_> {
     fn length(&self) -> PyResult<NonZeroUsize> {
         self.only(&["length"])?;
         NonZeroUsize::new(self.required("length")?)
-            .ok_or_else(|| invalid("a length of 0 splits nothing".into()))
+            .ok_or_else(|| invalid("invalid value 0 for length".into()))
     }
 
     /// Return the built-in scanner for a pattern whose matches are isolated, if one exists.

@@ -188,7 +188,7 @@ impl ModelFile {
                     return shown.map(message).map_or_else(|error| error, no_byte);
                 }
                 Fault::NoToken { step, spelled } => quoted(&spelled)
-                    .map(|token| format!("merge {step} names {token}, which is no token")),
+                    .map(|token| format!("merge {step} names {token}, which is not a token")),
             };
             message.map_or_else(|error| error, PyValueError::new_err)
         })

@@ -73,7 +73,7 @@ impl CountLines {
             Some(count) => count,
             None => {
                 let shown = String::from_utf8_lossy(&digits[..digits.len().min(40)]);
-                return wrong(format!("{shown:?} is no whole number from 0 to 2^63 - 1"));
+                return wrong(format!("{shown:?} is not a whole number from 0 to 2^63 - 1"));
             }
         };
         let word = match unescape(word) {
@@ -227,11 +227,11 @@ mod tests {
         for (line, what) in [
             (&b"ab"[..], "no tab"),
             (b"", "no tab"),
-            (b"ab\t", "\"\" is no whole number"),
-            (b"ab\t-1", "\"-1\" is no whole"),
-            (b"ab\t+1", "is no whole"),
-            (b"ab\t1.0", "is no whole"),
-            (b"ab\t9223372036854775808", "is no whole"),
+            (b"ab\t", "\"\" is not a whole number"),
+            (b"ab\t-1", "\"-1\" is not a whole"),
+            (b"ab\t+1", "is not a whole"),
+            (b"ab\t1.0", "is not a whole"),
+            (b"ab\t9223372036854775808", "is not a whole"),
             (b"\t1", "is empty"),
             (br"a\b	1", "a backslash"),
             (b"a\\\t1", "a backslash"),

@@ -67,7 +67,7 @@ fn take_number(bytes: &mut &[u8]) -> Result<u64> {
 }
 
 fn damaged() -> Error {
-    Error::Invalid("a temporary file is not as it was written".into())
+    Error::Invalid("a temporary file was changed after it was written".into())
 }
 
 /// Runs in one storage.

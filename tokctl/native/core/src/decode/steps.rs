@@ -68,7 +68,7 @@ impl InvalidBytes {
             "replace-run" => Ok(InvalidBytes::ReplaceRun),
             "replace-bytes" => Ok(InvalidBytes::ReplaceBytes),
             "keep" => Ok(InvalidBytes::Keep),
-            _ => Err(Error::Invalid(format!("invalid bytes can't be {name:?}"))),
+            _ => Err(Error::Invalid(format!("invalid value {name:?} for invalid bytes"))),
         }
     }
 }

@@ -50,7 +50,7 @@ impl RemovalEvents {
             let width = |id| match widths.get(&id) {
                 Some(&width) => Ok(width),
                 None if known(id) && !made.contains(&id) => Ok(1),
-                None => Err(invalid("a merge names a token that is not there")),
+                None => Err(invalid("a merge names an unknown token")),
             };
             let (left, right) = (width(left)?, width(right)?);
             let joined = left.checked_add(right).filter(|_| known(token));
@@ -209,7 +209,7 @@ impl EventReplay {
             while let Some(&(_, token)) = removals.next_if(|removal| removal.0 == rank + 1) {
                 let past = histories.get_mut(&token).expect("it is among the removals");
                 if !past.is_present(2 * rank + 1) {
-                    return Err(invalid("a token is removed that is not there"));
+                    return Err(invalid("a removal names an unknown token"));
                 }
                 past.times.push(2 * rank + 1);
             }

@@ -24,7 +24,7 @@ impl Unknown {
             "word" => Ok(Unknown::Word),
             "char" => Ok(Unknown::Character),
             "drop" => Ok(Unknown::Drop),
-            _ => Err(Error::Invalid(format!("unknown can't be {name}"))),
+            _ => Err(Error::Invalid(format!("invalid value {name} for unknown"))),
         }
     }
 }

@@ -78,7 +78,7 @@ impl Superwords {
             let (Some(left), Some(right)) = (of(left), of(right)) else {
                 return Err(invalid(
                     number,
-                    "takes a token that is no word and no superword",
+                    "takes a token that is neither a word nor a superword",
                 ));
             };
             ends.insert(token, (left.0, right.1));

@@ -145,7 +145,7 @@ impl Unigram {
             if !score.is_finite() {
                 let text = String::from_utf8_lossy(text);
                 return Err(Error::Invalid(format!(
-                    "the score of {text:?} is no number"
+                    "the score of {text:?} is not a number"
                 )));
             }
             lowest = lowest.min(score);
@@ -166,7 +166,7 @@ impl Unigram {
         let unknown_score = options.unknown_score.unwrap_or(lowest - UNKNOWN_PENALTY);
         let unknown_score = precision.round(unknown_score);
         if !unknown_score.is_finite() {
-            return Err(Error::Invalid("the unknown score is no number".into()));
+            return Err(Error::Invalid("the unknown score is not a number".into()));
         }
         let unknown_id = options.unknown_id.unwrap_or(NO_ID);
         let has_words = Unigram::has_words(texts.iter().copied(), unknown_id);

@@ -27,7 +27,7 @@ impl Unigram {
     ) -> Result<Vec<Segment>> {
         check_length(pre_token)?;
         if !alpha.is_finite() {
-            return Err(Error::Invalid("alpha is no number".into()));
+            return Err(Error::Invalid("alpha is not a number".into()));
         }
         if nbest_size > MOST {
             let message = format!("can't draw from the {nbest_size} best: {MOST} are the most");

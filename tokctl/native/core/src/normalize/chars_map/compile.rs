@@ -32,13 +32,13 @@ pub fn compile(rules: &CharsMapRules) -> Result<Vec<u8>> {
         values.push(0);
     }
     if values.len() >= 1 << 31 {
-        return invalid("has far too long a value");
+        return invalid("has a replacement of 2 GiB or more");
     }
     // The keys that the current key begins with. In key order they come before it.
     let mut prefixes: Vec<&str> = Vec::new();
     for (key, value) in rules {
         if key.is_empty() || key.len() > LONGEST_KEY {
-            return invalid("is for no text, or for far too long a one");
+            return invalid("replaces an empty text, or one of more than 1,024 bytes");
         }
         if key.contains('\0') || value.contains('\0') {
             return invalid("holds a NUL");
