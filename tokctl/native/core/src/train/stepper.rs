@@ -45,7 +45,7 @@ struct MergedPlace {
     left_width: u32,
 }
 
-/// What undoes a step.
+/// The places and words that a step changed, to undo the step.
 #[derive(Default)]
 struct Undo {
     merged: Vec<MergedPlace>,
@@ -63,7 +63,7 @@ pub struct Stepper {
     symbols: u64,
     /// Weighted number of neighbours in the words, including symbols without an id.
     neighbours: u64,
-    /// Each step made, first to last.
+    /// The changes of the steps made, first to last.
     undo: Vec<Undo>,
     /// Positions that undone steps gave back to pairs since [`Pairs::order_all`].
     regained: usize,
