@@ -126,7 +126,7 @@ def test_the_format_is_that_of_the_model(model: Tokenizer) -> None:
     done = tokctl("adapt", "m.json", "--special-token", "<s>", "-o", "x.tiktoken")
     assert done.code == 2 and "--to tiktoken" in done.err and not Path("x.tiktoken").exists()
     done = tokctl("adapt", "m.json", "--add-token", "zzz", "-o", "x.tiktoken", "--to", "tiktoken")
-    assert done.code == 2 and "added tokens that are no special" in done.err
+    assert done.code == 2 and "added tokens that are not special" in done.err
     lossy = ("--to", "tiktoken", "--lossy")
     assert tokctl("adapt", "m.json", "--add-token", "zzz", "-o", "x.tiktoken", *lossy).code == 0
 
@@ -207,7 +207,7 @@ def test_residues_of_merging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (one["token"], one["final"], one["intermediate"]) == ("ab", 1, 91)
     assert data["holes"] == data["removed"] == 1 and data["format"] == "tokctl"
     done = tokctl("convert", "new.json", "--to", "huggingface", "-o", "x.json")
-    assert done.code == 2 and "residues were taken away" in done.err
+    assert done.code == 2 and "residues were removed" in done.err
 
 
 ADAPT = ("adapt", "m.json", "-o", "new.json")
@@ -245,7 +245,7 @@ FOCUS = (*W, "--new-embeddings", "x", "--new-rows", "focus")
         ((*ADAPT, "--residues", "2", "a.txt"), "invalid value 2 for residues"),
         ((*ADAPT, "--residues", "0.1"), "stdin is a terminal"),
         ((*ADAPT, "--residues", "0.1", "--prune", "260", "a.txt"), "can't be combined"),
-        ((*ADAPT, "--residues", "0.1", "a.txt", "--to", "gguf"), "residues were taken away"),
+        ((*ADAPT, "--residues", "0.1", "a.txt", "--to", "gguf"), "residues were removed"),
         (
             (*ADAPT, "--residue-entropy", "1", "--min-uses", "1", "a.txt"),
             "--residue-entropy needs --residues",

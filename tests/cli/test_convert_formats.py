@@ -332,7 +332,7 @@ def test_hints_that_the_file_does_not_need_are_refused(models: Models) -> None:
     """They would have no effect, and nobody would know."""
     for arguments in (("--pattern", "cl100k"), ("--special-token", "a=3")):
         done = tokctl("convert", models["bytes"], "-o", "x.json", *arguments)
-        assert done.code == 2 and "(tokctl model file) says itself" in done.err
+        assert done.code == 2 and "(tokctl model file) already says" in done.err
         assert not Path("x.json").exists()
 
 

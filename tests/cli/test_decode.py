@@ -157,11 +157,10 @@ def test_bin_blocks_may_end_inside_an_id(models: Models, size: int) -> None:
 def text_of_blocks(tokenizer: Tokenizer, data: bytes, size: int) -> bytes:
     """What a file gives that comes in blocks of this size."""
     from tokctl.idfiles.dtypes import DTYPES
-    from tokctl.idfiles.raw import read_bin
+    from tokctl.idfiles.raw import read_numbers
     from tokctl.idfiles.reader import decode_parts
     from tokctl.sources.blocks import BlockStream
 
     blocks = [data[at : at + size] for at in range(0, len(data), size)]
-    return b"".join(
-        decode_parts(tokenizer, read_bin(BlockStream(iter(blocks)), "in", DTYPES["uint16"]))
-    )
+    parts = read_numbers(BlockStream(iter(blocks)), "in", DTYPES["uint16"], 0)
+    return b"".join(decode_parts(tokenizer, parts))

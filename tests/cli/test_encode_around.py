@@ -211,7 +211,7 @@ def test_sample(bert: dict[str, Path]) -> None:
             "gpt2",
             ("--pad", "9", "--pad-token", "x"),
             "the padding token 'x' is not a special token of this model",
-            "it has: <|endoftext|>",
+            "choose one of: <|endoftext|>",
         ),
         (
             "gpt2",

@@ -53,7 +53,7 @@ def test_what_is_declared_is_refused(command: Any, option: Any) -> None:
     if option.declared.needs:
         done = tokctl(command.name, *words, stdin=b"low")
         assert (done.code, done.out) == (2, b"")
-        assert done.err.startswith(f"error: {option.opts[0]} goes with "), done.err
+        assert done.err.startswith(f"error: {option.opts[0]} needs "), done.err
         assert f", or leave {option.opts[0]} out\n" in done.err
     for other, why in option.declared.conflicts.items():
         if any(other in each.opts for each in command.params):

@@ -115,14 +115,14 @@ def test_decoding_bin_never_writes_half_a_character(trained: dict[str, Path], na
     """Ids may come one by one; what goes out is whole characters each time."""
     from tokctl.cli.encode_output import packed
     from tokctl.idfiles.dtypes import DTYPES
-    from tokctl.idfiles.raw import read_bin
+    from tokctl.idfiles.raw import read_numbers
     from tokctl.idfiles.reader import decode_parts
     from tokctl.sources.blocks import BlockStream
 
     tokenizer = Tokenizer.load(trained[name])
     ids = tokenizer.encode_ids(TEXT)
     single = [packed([id_], 2) for id_ in ids]
-    parts = read_bin(BlockStream(iter(single)), "in", DTYPES["uint16"])
+    parts = read_numbers(BlockStream(iter(single)), "in", DTYPES["uint16"], 0)
     blocks = list(decode_parts(tokenizer, parts))
     for block in blocks:
         block.decode()

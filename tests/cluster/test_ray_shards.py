@@ -146,4 +146,8 @@ def test_what_a_cluster_does_not_do(
     assert not Path("many").exists()
     done = run("encode", "-m", model, "--engine", "spark", "--as", "bin", "--shard-size", "9", "-o",
                "many", "-", stdin=b"low")  # fmt: skip
-    assert done == (2, b"", error("invalid value 'spark'", "choose ray, or ray://HOST:PORT"))
+    assert done == (
+        2,
+        b"",
+        error("invalid value 'spark' for the engine", "choose ray, or ray://HOST:PORT"),
+    )

@@ -99,5 +99,5 @@ def test_texts_of_as_many_lines_lose_the_same() -> None:
 
 @pytest.mark.parametrize("share", [-0.1, 1, 1.5, float("nan")])
 def test_a_share_that_is_none(share: float) -> None:
-    with pytest.raises(TokctlError, match="can't be held out"):
+    with pytest.raises(TokctlError, match="for the held-out share"):
         split(Text("t", b"a\n"), share)

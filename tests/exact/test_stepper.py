@@ -150,7 +150,7 @@ def test_the_stepper_equals_the_twin_wherever_it_goes(
     limit: int,
 ) -> None:
     expected = Twin(words, marker, score, ties, least, longest)
-    tokenizer = Tokenizer.train_on_counts(
+    tokenizer = Tokenizer.train(
         words,
         recipe=recipe(marker, score, ties, special_tokens=tuple(expected.special)),
         vocab_size=50,
@@ -168,7 +168,7 @@ def test_the_stepper_equals_the_twin_wherever_it_goes(
 
 
 def test_a_step_beyond_the_last_is_an_error() -> None:
-    tokenizer = Tokenizer.train_on_counts({"abab": 2}, recipe=PLAIN, vocab_size=3)
+    tokenizer = Tokenizer.train({"abab": 2}, recipe=PLAIN, vocab_size=3)
     stepper = Criterion(tokenizer).stepper([(b"abab", 2)])
     with pytest.raises(TokctlError, match="the model has no step 99"):
         stepper.goto(99)
@@ -176,13 +176,13 @@ def test_a_step_beyond_the_last_is_an_error() -> None:
 
 
 def test_counts_that_64_bits_can_not_hold_are_refused() -> None:
-    tokenizer = Tokenizer.train_on_counts({"abab": 2}, recipe=PLAIN, vocab_size=3)
+    tokenizer = Tokenizer.train({"abab": 2}, recipe=PLAIN, vocab_size=3)
     with pytest.raises(TokctlError, match="counts have 64 bits"):
         Criterion(tokenizer).stepper([(b"abab", 2**63)])
 
 
 def test_no_pair_crosses_a_character_without_an_id() -> None:
-    tokenizer = Tokenizer.train_on_counts({"abab": 2}, recipe=PLAIN, vocab_size=3)
+    tokenizer = Tokenizer.train({"abab": 2}, recipe=PLAIN, vocab_size=3)
     stepper = Criterion(tokenizer).stepper([(b"abxab", 3), (b"xx", 1), (b"", 5)])
     assert (stepper.symbols, stepper.unknown_pairs) == (17, 7)
     assert [row[2:5] for row in stepper.all_pairs()] == [(6, 6, 6)]

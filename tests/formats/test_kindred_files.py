@@ -140,7 +140,7 @@ def test_a_replacement_of_nothing(pattern: Any, content: str) -> None:
 
 MIDITOK = {"config": {"pitch_range": [21, 109]}, "tokenization": "REMI", "miditok_version": "3.0"}
 UNREAD = {
-    "rwkv": (b"1 '\\x00' 1\n2 'a' 1\n3 b'\\xe4' 1\n4 \"'\" 1\n5 ' 1 ' 3\n", "vocabulary of RWKV's"),
+    "rwkv": (b"1 '\\x00' 1\n2 'a' 1\n3 b'\\xe4' 1\n4 \"'\" 1\n5 ' 1 ' 3\n", "vocabulary of RWKV"),
     "fastbpe": (b"e n</w> 34\nt h 20\nth e</w> 19\n", "codes of fastBPE"),
     "keras": (
         json.dumps({"class_name": "Tokenizer", "config": {"word_index": "{}"}}).encode(),

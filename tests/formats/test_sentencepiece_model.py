@@ -276,7 +276,7 @@ UNUSED = 5
 
 def test_an_unused_piece_of_bpe_is_refused() -> None:
     data = with_pieces(trained(model_type="bpe"), ["then"], UNUSED)
-    with pytest.raises(TokctlError, match="'then' is unused, and is taken apart again") as caught:
+    with pytest.raises(TokctlError, match="'then' is unused, and is split again") as caught:
         formats.parse(data, "m.model")
     assert caught.value.hint
 
@@ -285,7 +285,7 @@ def test_spaces_that_stay_in_a_piece_are_refused() -> None:
     data = with_pieces(trained(model_type="char"), ["a  b"], USER_DEFINED)
     theirs = spm.SentencePieceProcessor(model_proto=data)
     assert (theirs.normalize("a  b"), theirs.normalize("a  x")) == ("▁a▁▁b", "▁a▁x")
-    with pytest.raises(TokctlError, match="keeps spaces side by side") as caught:
+    with pytest.raises(TokctlError, match="keeps adjacent spaces") as caught:
         formats.parse(data, "m.model")
     assert caught.value.hint
 

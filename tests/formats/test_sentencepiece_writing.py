@@ -263,7 +263,10 @@ REFUSED = {
     "marker": (preset("char-bpe"), "no word marker"),
     "graphemes": (replace(CHAR, segmentation="lookup", pre_tokenizers=("graphemes",)), "by lookup"),
     "words": (WORD, "words begin with ▁"),
-    "replay": (replace(preset("llama2"), segmentation="replay"), "in the order learned"),
+    "replay": (
+        replace(preset("llama2"), segmentation="replay"),
+        "in the order in which they were learned",
+    ),
 }
 
 

@@ -77,7 +77,7 @@ def test_supermerges_that_no_training_makes_are_errors(trained: Tokenizer) -> No
     tokens, again = trained.model.tokens, trained.model.supermerges[0]
     sides = {side for merge in trained.model.supermerges for side in merge[:2]}
     no_word = next(m for m in trained.merges if tokens[m.left] == b" " and m.token not in sides)
-    for merge, what in ((again, "a token of its own"), (no_word, "no word and no superword")):
+    for merge, what in ((again, "a token of its own"), (no_word, "neither a word nor a superword")):
         document = orjson.loads(formats.serialize(trained.model))
         document["model"]["tokctl"]["supermerges"].append(list(merge))
         with pytest.raises(TokctlError, match=f"it is damaged: .*{what}"):

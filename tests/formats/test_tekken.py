@@ -144,16 +144,16 @@ def test_written_otherwise(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"config": {"default_vocab_size": 10}}, "sizes of its vocabulary are none"),
+        ({"config": {"default_vocab_size": 10}}, "do not fit together"),
         (
             {"config": {"default_num_special_tokens": -1, "default_vocab_size": 500}},
-            "sizes of its vocabulary are none",
+            "do not fit together",
         ),
         (
             {"config": {"default_num_special_tokens": "1", "default_vocab_size": 500}},
-            "sizes of its vocabulary are none",
+            "do not fit together",
         ),
-        ({"config": {"default_vocab_size": 10**9}}, "tokens, and says"),
+        ({"config": {"default_vocab_size": 10**9}}, "tokens, and its config says"),
         (
             {"config": {"default_vocab_size": 10**9, "default_num_special_tokens": 10**9 - 300}},
             "special tokens are too many",

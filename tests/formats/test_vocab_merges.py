@@ -210,7 +210,7 @@ def test_the_order_of_merges_and_the_lines(tmp_path: Path) -> None:
     assert theirs.encode("abc").ids == [257, BYTES["c"]]
     hints = Tokenizer.load(folder, special_tokens={"<>": 260, "<end>": 261})
     assert hints.special_ids == {"<>": 260, "<end>": 261}
-    with pytest.raises(TokctlError, match="'<>' has the id 260 there, not 1"):
+    with pytest.raises(TokctlError, match="'<>' has the id 260 in the vocabulary, not 1"):
         Tokenizer.load(folder, special_tokens={"<>": 1})
 
 

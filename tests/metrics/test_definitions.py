@@ -57,7 +57,7 @@ def test_every_definition_is_whole() -> None:
 def test_a_name_that_is_none() -> None:
     with pytest.raises(TokctlError, match="no metric is called 'fertilty'") as raised:
         definition_of("fertilty")
-    assert str(raised.value.hint).startswith("did you mean fertility? these are: tokens, ")
+    assert str(raised.value.hint).startswith("did you mean fertility? choose one of: tokens, ")
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)

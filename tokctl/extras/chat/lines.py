@@ -142,7 +142,7 @@ def _batches(
         texts: list[bytes] = []
         for number, line in enumerate(some, is_first):
             if line.strip(b" \t\r"):
-                text = render(line, f"{location} {number}", first=number == 1)
+                text = render(line, f"{location} {number}", is_first=number == 1)
                 texts.append(text)
                 size += len(text)
                 if size < _BATCH:
