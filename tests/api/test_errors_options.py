@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 from tests.cli.run import tokctl
-from tokctl import BadInput, BadModel, BadOption, TokctlError, Tokenizer, Unsupported, preset
+from tokctl import (
+    BadInput,
+    BadModel,
+    BadOption,
+    Texts,
+    TokctlError,
+    Tokenizer,
+    Unsupported,
+    preset,
+)
 from tokctl.analysis.health import check_health
 from tokctl.analysis.held_out import check_share
 from tokctl.analysis.texts import read_text
@@ -254,3 +263,31 @@ def test_the_core(kind: str, code: str) -> None:
 def test_too_little_memory_is_no_fault_of_the_input() -> None:
     error = OutOfMemoryError()
     assert isinstance(error, Unsupported) and error.code == "out-of-memory"
+
+
+@pytest.mark.parametrize(
+    ("sources", "options", "message"),
+    [
+        ({"a.txt", "b.txt"}, {}, "a set has no order"),
+        ({"en": {"a.txt", "b.txt"}, "fi": "c.txt"}, {}, "a set has no order"),
+        ({"en": Texts(["a"])}, {"parity": 5}, "invalid value 5 for parity"),
+        ({"low": 5}, {"read": 5}, "invalid value 5 for read"),
+    ],
+)
+def test_sources_and_options_of_a_training(
+    sources: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(BadOption, match=message):
+        Tokenizer.train(sources, vocab_size=300, **options)
+
+
+@pytest.mark.parametrize("texts", [{"ab", "cd"}, frozenset("ab"), {"low": 5}])
+def test_texts_without_an_order_or_with_counts_are_refused(texts: Any) -> None:
+    with pytest.raises(BadOption):
+        Texts(texts)
+
+
+def test_the_character_that_utf8_can_not_hold_is_named() -> None:
+    tokenizer = Tokenizer.train({"low": 5}, vocab_size=257)
+    with pytest.raises(BadInput, match="character 2 of the text"):
+        tokenizer.encode("\udc80 \ud800")

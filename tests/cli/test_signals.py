@@ -158,3 +158,26 @@ def test_a_file_that_was_just_made_goes(
         check=False,
     )
     assert (done.returncode, [*tmp_path.glob(".*.tmp")]) == (code, []), done.stderr
+
+
+#: Two signals come in one block that holds them back; the second must not be heard in a later one.
+TWO = """
+import signal
+from tokctl.core.signals import handle_signals, held
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+handle_signals()
+try:
+    with held():
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGINT)
+except BaseException as error:
+    print(type(error).__name__, error)
+with held():
+    print("quiet")
+"""
+
+
+def test_of_two_signals_that_wait_the_first_one_is_heard() -> None:
+    done = subprocess.run([sys.executable, "-c", TWO], capture_output=True, check=True)
+    assert done.stdout.split(b"\n")[:2] == [b"SystemExit 143", b"quiet"]

@@ -38,7 +38,7 @@ def handle_signals() -> None:
 
 @contextlib.contextmanager
 def held() -> Iterator[None]:
-    """Postpone the exceptions of signals until the block ends."""
+    """Postpone the exceptions of signals until the block ends; the first one counts."""
     global _depth
     if get_ident() != _main_thread:  # exceptions of signals are raised in the main thread only
         yield
@@ -49,7 +49,9 @@ def held() -> Iterator[None]:
     finally:
         _depth -= 1
         if _pending and not _depth:
-            _raise(_pending.pop())
+            first = _pending[0]
+            _pending.clear()
+            raise first
 
 
 def unwrapped(error: BaseException) -> BaseException:

@@ -156,7 +156,7 @@ def format_of(path: str | Path) -> Format | None:
     is read whole.
 
     Example:
-        >>> recognized("book.json").name
+        >>> format_of("book.json").name
         'tokctl'
     """
     path = Path(path)

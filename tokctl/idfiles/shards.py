@@ -289,9 +289,9 @@ class ShardRun:
             try:
                 self._write_missing()
                 manifest = self._manifest()
+                self._finish(manifest)
             except TokctlError as error:
                 raise StoppedError.from_error(error) from error
-            self._finish(manifest)
             return self._written(manifest, kept=kept)
 
     def _write_missing(self) -> None:

@@ -60,11 +60,11 @@ class Figure(NamedTuple):
             case value, "exact":
                 return str(value)
             case value, "factor":
-                return f"{value:,.2f}x"
+                return f"{float(value):,.2f}x"
             case value, "percent" | "percent2":
                 return percent(float(value), 2 if self.kind == "percent2" else 1)
             case value, "change" | "points":
-                shown = f"{100 * value:+,.1f}"
+                shown = f"{100 * float(value):+,.1f}"
                 if self.kind == "change" and shown == "-100.0" and value > -1:
                     shown = "-99.9"  # the model still has something, which rounding hides
                 return shown.replace("-", MINUS) + ("%" if self.kind == "change" else " pp")
@@ -462,8 +462,13 @@ def _paper_table(table: Table) -> Table:
     ]
     columns = tuple(table.columns[place] for place in there)
     # Rows of empty cells are only spacing on a terminal.
-    rows = [[_in_one_line(row[place]) for place in there] for row in table.rows if any(row)]
-    return replace(table, columns=columns, rows=rows)
+    kept = [number for number, row in enumerate(table.rows) if any(row)]
+    rows = [[_in_one_line(table.rows[number][place]) for place in there] for number in kept]
+    strong, remarks = (
+        {new for new, number in enumerate(kept) if number in numbers}
+        for numbers in (table.strong, table.remarks)
+    )
+    return replace(table, columns=columns, rows=rows, strong=strong, remarks=remarks)
 
 
 def _named(names: Sequence[str], rows: Iterable[list[Content]]) -> Table:

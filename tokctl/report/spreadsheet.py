@@ -49,8 +49,7 @@ def _tables(answer: Report) -> Iterator[tuple[str, Table]]:
             case Heading(text):
                 title = text
             case Paragraph(content):
-                parts = content if isinstance(content, list) else [content]
-                title = "".join(str(_value(part)) for part in parts)
+                title = _joined(content)
             case Table():
                 yield title, block
 
@@ -81,12 +80,17 @@ def _value(cell: Content) -> str | float | None:
         case Tokens(tokens):
             return names(tokens)
         case Flow(entries):
-            return "; ".join(str(_value(entry)) for entry in entries)
+            return "; ".join(map(_joined, entries))
         case Span(text):
             return readable(text)
         case str():
             return readable(cell)
     # Text around a segmentation is a remark on it.
     segmentations = [part for part in cell if isinstance(part, Tokens)]
-    parts = segmentations if len(segmentations) == 1 else cell
-    return "".join(str(_value(part)) for part in parts)
+    return _joined(segmentations[0] if len(segmentations) == 1 else cell)
+
+
+def _joined(content: Content) -> str:
+    """Return the parts of a cell or a paragraph as one text, without absent figures."""
+    parts = content if isinstance(content, list) else [content]
+    return "".join("" if (value := _value(part)) is None else str(value) for part in parts)

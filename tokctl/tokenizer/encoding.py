@@ -527,7 +527,7 @@ def slice_encoding(encoding: Encoding, start: int, stop: int) -> Encoding:
                 trims = tuple((prefix_space, False, names) for prefix_space, _, names in trims)
             kept.append((source, begin + first, begin + last, *constants, trims, shift))  # type: ignore[arg-type]
         place += end - begin
-    return of_parts(tuple(kept), stop - start)
+    return of_parts(tuple(kept), sum(part[2] - part[1] for part in kept))
 
 
 def window_ranges(total: int, size: int, stride: int, direction: str) -> Iterator[Span]:
@@ -714,12 +714,12 @@ def utf8_of(text: str | bytes, *, byte_level: bool) -> bytes:
         raise TypeError(f"a text is str or bytes, not {type(text).__name__}{hint}")
     try:
         return text.encode()
-    except UnicodeEncodeError as error:
+    except UnicodeEncodeError:
         if byte_level:
             try:
                 return text.encode("utf-8", "surrogateescape")
-            except UnicodeEncodeError:
-                pass
+            except UnicodeEncodeError as other:
+                error = other
         raise BadInput(
             f"character {error.start} of the text is a lone surrogate, which UTF-8 can't hold",
             "remove lone surrogates: text.encode('utf-8', 'replace').decode()",

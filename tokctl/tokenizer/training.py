@@ -59,8 +59,15 @@ class Texts:
     def __init__(self, texts: Iterable[str | bytes | Sequence[str | bytes]]) -> None:
         if isinstance(texts, (str, bytes)):
             raise BadOption("the texts are a list, not one text", "give Texts([text])", "bad-value")
+        if isinstance(texts, Mapping):
+            raise BadOption(
+                "a dict is not a list of texts",
+                "give it without Texts: its values count",
+                "bad-value",
+            )
+        _check_ordered(texts)
         if not isinstance(texts, Iterable):
-            raise TypeError(f"a text is str or bytes, not {type(texts).__name__}")
+            raise TypeError(f"the texts are an iterable, not {type(texts).__name__}")
         # Columns of Arrow tables yield objects that are not str.
         self._texts: Iterable[Any] = getattr(texts, "to_pylist", lambda: texts)()
 
@@ -161,6 +168,16 @@ def train(sources: Sources, arguments: TrainArguments) -> Model:
                 f"leave {name} out, or give {kinds[0]}{example}",
                 "conflict",
             )
+    for name, value, expected in (
+        ("parity", arguments.parity, ParityOptions),
+        ("read", arguments.read, TextStats),
+    ):
+        if value is not None and not isinstance(value, expected):
+            raise BadOption(
+                f"invalid value {brief(value)} for {name}",
+                f"give {expected.__name__}(…)",
+                "bad-value",
+            )
     options, recipe = arguments.options, _recipe_of(arguments)
     progress, timing = arguments.progress, arguments.timing
     reading = arguments.reading or AUTO
@@ -169,6 +186,7 @@ def train(sources: Sources, arguments: TrainArguments) -> Model:
 
     def paths(given: Any) -> list[Named]:
         """Return paths and sources as a list, with a source in place of each `Texts`."""
+        _check_ordered(given)
         is_list = isinstance(given, Iterable) and not isinstance(given, (str, bytes, Source))
         found = list(given) if is_list else [given]
         for one in found:
@@ -193,6 +211,14 @@ def train(sources: Sources, arguments: TrainArguments) -> Model:
     named: Mapping[str, Any] = sources  # type: ignore[assignment]
     languages = {name: paths(one) for name, one in named.items()}
     return train_by_language(languages, recipe, options, parity, progress, timing, reading)
+
+
+def _check_ordered(sources: object) -> None:
+    """Raise TokctlError for a set, whose order differs from process to process."""
+    if isinstance(sources, (set, frozenset)):
+        raise BadOption(
+            "a set has no order, and the model depends on it", "sort it: sorted(…)", "bad-value"
+        )
 
 
 def _kind_of(sources: Sources) -> Kind:

@@ -73,7 +73,9 @@ impl CountLines {
             Some(count) => count,
             None => {
                 let shown = String::from_utf8_lossy(&digits[..digits.len().min(40)]);
-                return wrong(format!("{shown:?} is not a whole number from 0 to 2^63 - 1"));
+                return wrong(format!(
+                    "{shown:?} is not a whole number from 0 to 2^63 - 1"
+                ));
             }
         };
         let word = match unescape(word) {

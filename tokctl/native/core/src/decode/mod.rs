@@ -54,7 +54,9 @@ impl Decoder {
     /// Build a decoder. `tokens` are in id order; `special` says which of them are special tokens.
     pub fn new(steps: Vec<DecoderStep>, tokens: Vec<Vec<u8>>, special: Vec<bool>) -> Result<Self> {
         if tokens.len() != special.len() {
-            return Err(Error::Invalid("the number of flags differs from the number of tokens".into()));
+            return Err(Error::Invalid(
+                "the number of flags differs from the number of tokens".into(),
+            ));
         }
         let parts = steps::parts(&steps)?;
         let by_token = |part: &&StepPart| part.scope() == Scope::Token;

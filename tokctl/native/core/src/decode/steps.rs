@@ -68,7 +68,9 @@ impl InvalidBytes {
             "replace-run" => Ok(InvalidBytes::ReplaceRun),
             "replace-bytes" => Ok(InvalidBytes::ReplaceBytes),
             "keep" => Ok(InvalidBytes::Keep),
-            _ => Err(Error::Invalid(format!("invalid value {name:?} for invalid bytes"))),
+            _ => Err(Error::Invalid(format!(
+                "invalid value {name:?} for invalid bytes"
+            ))),
         }
     }
 }
