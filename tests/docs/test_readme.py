@@ -54,10 +54,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_commands(page: str, least: int, folder: Path) -> None:
     """In order, each with a shell, as a reader would."""
     shell = f'tokctl() {{ "{sys.executable}" -m tokctl "$@"; }}; less() {{ cat; }}; set -e; '
+    # pytest sets COLUMNS, which is honoured.
+    environ = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     assert len(console_steps(page)) >= least
     for command, output in console_steps(page):
         done = subprocess.run(
-            ["bash", "-c", shell + command], cwd=folder, capture_output=True, text=True
+            ["bash", "-c", shell + command],
+            cwd=folder,
+            env=environ,
+            capture_output=True,
+            text=True,
         )
         assert done.returncode == 0, f"{command}\n{done.stderr}"
         if output:
