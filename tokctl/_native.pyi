@@ -318,8 +318,8 @@ class Stepper:
     max_token_length, max_words, forbidden, whole_characters.
     """
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         encoder: Encoder,
         counts: Sequence[tuple[bytes, int]],
         tokens: Sequence[bytes],
@@ -327,7 +327,7 @@ class Stepper:
         rules: dict[str, Any],
         *,
         keeps_scan_order: bool,
-    ) -> None: ...
+    ) -> Stepper: ...
     @property
     def step(self) -> int:
         """The number of merges made."""
@@ -506,7 +506,7 @@ class TextTokens:
     def has_all_ids(self) -> bool: ...
     @property
     def text(self) -> str | bytes: ...
-    def column(self, name: str, start: int, stop: int, /) -> list[Any]:
+    def column(self, name: str, start: int, stop: int) -> list[Any]:
         """Return a column of `tokctl.Encoding` for tokens `start` to `stop`.
 
         The texts in `tokens` are made by the tokenizer's `token_names`.
