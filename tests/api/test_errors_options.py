@@ -288,6 +288,9 @@ def test_texts_without_an_order_or_with_counts_are_refused(texts: Any) -> None:
 
 
 def test_the_character_that_utf8_can_not_hold_is_named() -> None:
-    tokenizer = Tokenizer.train({"low": 5}, vocab_size=257)
+    byte_level = Tokenizer.train({"low": 5}, vocab_size=257)
     with pytest.raises(BadInput, match="character 2 of the text"):
-        tokenizer.encode("\udc80 \ud800")
+        byte_level.encode("\udc80 \ud800")
+    characters = Tokenizer.train({"low": 5}, algorithm="wordpiece", vocab_size=9)
+    with pytest.raises(BadInput, match="character 0 of the text"):
+        characters.encode("\udc80 \ud800")

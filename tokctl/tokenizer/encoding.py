@@ -713,13 +713,8 @@ def utf8_of(text: str | bytes, *, byte_level: bool) -> bytes:
         hint = "; encode_batch and encode_ids take many" if isinstance(text, (list, tuple)) else ""
         raise TypeError(f"a text is str or bytes, not {type(text).__name__}{hint}")
     try:
-        return text.encode()
-    except UnicodeEncodeError:
-        if byte_level:
-            try:
-                return text.encode("utf-8", "surrogateescape")
-            except UnicodeEncodeError as other:
-                error = other
+        return text.encode("utf-8", "surrogateescape" if byte_level else "strict")
+    except UnicodeEncodeError as error:
         raise BadInput(
             f"character {error.start} of the text is a lone surrogate, which UTF-8 can't hold",
             "remove lone surrogates: text.encode('utf-8', 'replace').decode()",
