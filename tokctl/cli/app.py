@@ -144,11 +144,11 @@ def _as_options(arguments: Sequence[str]) -> Sequence[str]:
 def _needed(arguments: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the commands to import.
 
-    That is one command where `arguments` call one, and any for the version. Help, completion and
+    That is one command where `arguments` call one, and none for the version. Help, completion and
     unknown words need all.
     """
     if list(arguments) == ["--version"]:
-        return ("man",)
+        return ()
     for place, word in enumerate(arguments):
         if word in COMMANDS:
             return (word,)
