@@ -677,7 +677,7 @@ def _model_name(recipe: Recipe) -> str:
         if recipe.is_byte_level:
             return "gpt2"
         return "gemma4" if recipe.pre_tokenizers == (_LINE_FEEDS,) else "llama"
-    if recipe.traits.has_scores:
+    if recipe.maximizes_probability:
         return "t5"
     if recipe.matches_longest:
         return "bert"

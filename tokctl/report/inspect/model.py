@@ -384,19 +384,13 @@ def part_text(part: Part) -> str:
 def _choice(recipe: Recipe) -> Iterator[tuple[str, str]]:
     """Yield how the training chose the tokens."""
     ties = f"{_TIES[recipe.tie_break]} ({recipe.tie_break})"
-    if recipe.traits.learns_merges:
-        more = ""
-        if recipe.traits.learns_superwords:
-            more = "; a pair of whole words (a supermerge) where it is more frequent"
-        yield "merged", f"{_SCORES[recipe.score]}; {ties}{more}"
+    if chosen := recipe.traits.chosen_by(recipe):
+        yield "chosen", chosen
+    else:
+        yield "merged", f"{_SCORES[recipe.score]}; {ties}{recipe.traits.also_merged}"
         for number, stage in enumerate(recipe.stages, start=1):
             name = f"stage {number}" if len(recipe.stages) > 1 else "limits"
             yield name, "; ".join(_stage(stage)) or "whatever the pre-tokenizers leave together"
-    elif recipe.traits.has_scores:
-        yield "chosen", "pieces that the text's likelihood would lose most without (EM, pruning)"
-    else:
-        what = "pre-tokens" if recipe.looks_up_pre_tokens else "characters"
-        yield "chosen", f"the most frequent {what}; of equals the one seen first"
 
 
 def _stage(stage: TrainingStage) -> Iterator[str]:
@@ -412,12 +406,10 @@ def _stage(stage: TrainingStage) -> Iterator[str]:
 
 
 def _encoded(recipe: Recipe) -> str:
-    text = _SEGMENTATIONS[recipe.segmentation]
-    if recipe.traits.learns_superwords:
-        text += "; then words side by side that are one token each, by their supermerges"
+    text = _SEGMENTATIONS[recipe.segmentation] + recipe.traits.also_encoded
     if recipe.whole_words:
         text = f"a pre-token that is a token stays whole; else {text}"
-    if recipe.precision == "single" and recipe.traits.has_scores:
+    if recipe.precision == "single" and recipe.maximizes_probability:
         text += ", sums in single precision"
     return text
 
@@ -470,7 +462,10 @@ def training_facts(
     for name, option in options_of(usual).items():
         if option.told and (value := getattr(record, name)) != getattr(usual, name):
             asked += ", " + option.told.replace("{}", _option_value(value))
-    yield "asked for", asked + (f", but {_exhausted(recipe)}" if record.exhausted else "")
+    yield (
+        "asked for",
+        asked + (f", but {recipe.traits.exhausted_briefly}" if record.exhausted else ""),
+    )
     if record.stage_ends:
         begun = enumerate(record.stage_ends, start=2)
         yield "stages", ", ".join(f"stage {n} began at {end:,}" for n, end in begun) + " ids"
@@ -509,12 +504,6 @@ def _turns(record: ParityRecord) -> str:
     if record.global_merges:
         chose += f"; the first {plural(record.global_merges, 'merge')} by the counts of all"
     return chose
-
-
-def _exhausted(recipe: Recipe) -> str:
-    if recipe.traits.learns_merges:
-        return "no pair was left"
-    return f"the text gave no more {'pieces' if recipe.traits.has_scores else 'tokens'}"
 
 
 def _whole_recipe(model: Model, source: FileFacts) -> Iterator[tuple[str, str]]:
