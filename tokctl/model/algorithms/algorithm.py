@@ -12,6 +12,21 @@ if TYPE_CHECKING:
     from tokctl.model.filled import Model, TrainingRecord
     from tokctl.model.recipe import Recipe
 
+#: How a pre-token is encoded, by the recipe's segmentation.
+_SEGMENTATIONS = {
+    "merges": "merges by rank, the earliest learned first",
+    "replay": "merges replayed in the order learned",
+    "ranks": "any two neighbours that spell a token merge, the token of the lowest rank first",
+    "longest-match": "the longest token first, from left to right",
+    "viterbi": "the segmentation with the highest sum of scores (Viterbi)",
+    "lookup": "each pre-token is looked up whole",
+    "symbols": "one token per character",
+    "events": "merges and removals replayed in the order learned",
+    "events-to-symbols": "merges and removals replayed in the order learned, to bytes",
+    "demolish": "merges by rank; then each scaffold token becomes the tokens it was made of",
+    "remerge": "merges by rank; then residues become what they were made of, which merges again",
+}
+
 
 class Algorithm:
     """An algorithm: its default recipe, its training, and whatever depends on it elsewhere.
@@ -35,8 +50,6 @@ class Algorithm:
         token_place: where in a word the tokens stand, if their spelling does not tell.
         exhausted: why training can end before the vocabulary is full.
         exhausted_briefly: like `exhausted`, in a summary.
-        also_merged, also_encoded: ends of the sentences that say how pairs are merged in training
-            and how a text is encoded.
         not_in_huggingface: what Hugging Face's library lacks for the segmentations that
             `huggingface_model` refuses.
         marker_kinds: kinds of word markers that the recipes can have.
@@ -47,7 +60,6 @@ class Algorithm:
         can_fall_back: the recipes can have byte fallback.
         is_nested: on one text, a training for a smaller vocabulary learns a prefix of what a
             training for a larger one learns, so pruning gives the smaller training's result.
-        is_limited_by_text: the text, not the size asked for, usually limits the vocabulary.
         longest_token: the greatest length of a token in characters; None: no limit.
     """
 
@@ -62,8 +74,6 @@ class Algorithm:
     token_place: ClassVar[str] = ""
     exhausted: ClassVar[str]
     exhausted_briefly: ClassVar[str] = "the text gave no more tokens"
-    also_merged: ClassVar[str] = ""
-    also_encoded: ClassVar[str] = ""
     not_in_huggingface: ClassVar[str] = ""
     marker_kinds: ClassVar[tuple[str, ...]] = ("none",)
     is_plain_bpe: ClassVar[bool] = False
@@ -71,7 +81,6 @@ class Algorithm:
     reads_twice: ClassVar[bool] = False
     can_fall_back: ClassVar[bool] = True
     is_nested: ClassVar[bool] = False
-    is_limited_by_text: ClassVar[bool] = False
     longest_token: ClassVar[int | None] = None
 
     # -- training and its limits ----------------------------------------------------------
@@ -180,9 +189,16 @@ class Algorithm:
         """Return the names of the rules by which training chooses, for a one-line summary."""
         return []
 
-    def chosen_by(self, recipe: Recipe) -> str:
-        """Return the rule by which training chooses tokens; empty: the best pair is merged."""
-        return ""
+    def choice(self, recipe: Recipe) -> tuple[str, str]:
+        """Return a label, and the rule by which training chooses tokens in words."""
+        raise NotImplementedError
+
+    def encoding(self, recipe: Recipe) -> str:
+        """Return how a pre-token is encoded, in words."""
+        text = _SEGMENTATIONS[recipe.segmentation]
+        return (
+            f"a pre-token that is a token stays whole; else {text}" if recipe.whole_words else text
+        )
 
     def why_stopped(self, record: TrainingRecord) -> str:
         """Return why a training ended before the vocabulary was full."""

@@ -27,8 +27,6 @@ class BoundlessBpe(MergingAlgorithm):
     segmentations = ("merges", "events-to-symbols")
     options = ("tie_break", "min_frequency", "threshold")
     token_kinds = ("special", "alphabet", "merged", "superword")
-    also_merged = "; a pair of whole words (a supermerge) where it is more frequent"
-    also_encoded = "; then words side by side that are one token each, by their supermerges"
     not_in_huggingface = "its BPE never makes one token of several pre-tokens"
     reads_bytes = True
     reads_twice = True
@@ -68,3 +66,13 @@ class BoundlessBpe(MergingAlgorithm):
             "a model of superwords can't be extended: its supermerges compete with its merges",
             "train a new one on the old and the new texts together",
         )
+
+    def choice(self, recipe: Recipe) -> tuple[str, str]:
+        """Return the rule of BPE with the one for supermerges."""
+        label, text = super().choice(recipe)
+        return label, f"{text}; a pair of whole words (a supermerge) where it is more frequent"
+
+    def encoding(self, recipe: Recipe) -> str:
+        """Return how merges and supermerges encode."""
+        text = super().encoding(recipe)
+        return f"{text}; then words side by side that are one token each, by their supermerges"

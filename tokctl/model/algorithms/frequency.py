@@ -23,7 +23,6 @@ class FrequencyAlgorithm(Algorithm):
     """
 
     unit: ClassVar[str]
-    is_limited_by_text = True
 
     def train(self, job: TrainingJob) -> Trained:
         """Take the most frequent pre-tokens or characters."""
@@ -61,10 +60,10 @@ class FrequencyAlgorithm(Algorithm):
         """Return the one kind."""
         return self.unit
 
-    def chosen_by(self, recipe: Recipe) -> str:
+    def choice(self, recipe: Recipe) -> tuple[str, str]:
         """Return what is counted, and the tie rule."""
         what = "pre-tokens" if recipe.looks_up_pre_tokens else "characters"
-        return f"the most frequent {what}; of equals the one seen first"
+        return "chosen", f"the most frequent {what}; of equals the one seen first"
 
     def why_stopped(self, record: TrainingRecord) -> str:
         """Return what the text has no other of."""

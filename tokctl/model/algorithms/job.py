@@ -56,18 +56,12 @@ class Trained:
     """Result of a training, before the new special tokens of an extended model.
 
     Attributes:
-        tokens: tokens by id; empty if `core` holds them.
+        tokens, merges: empty if `core` holds them.
         alphabet: number of initial symbols that have an id.
         exhausted: whether the training ended before the vocabulary had the size asked for.
         core: tokens and merges in the core's own form, if they were not turned into lists.
-        merges: merges by rank; empty if `core` holds them.
-        counts: count of each token, for word and character models.
-        scores: score of each token, for Unigram models.
-        rounds: rounds of a Unigram training.
-        ends: number of ids at the end of each stage but the last.
-        initial_merges: see `TrainingRecord`.
-        events: log of merges and removals, if the training removes tokens.
-        supermerges: supermerges of a superword model.
+        counts, scores, rounds, events, supermerges: see `Model`.
+        ends, initial_merges: see `stage_ends` and `initial_merges` of `TrainingRecord`.
     """
 
     tokens: list[bytes]

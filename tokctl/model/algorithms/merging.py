@@ -12,6 +12,19 @@ if TYPE_CHECKING:
     from tokctl.model.filled import Model, TrainingRecord
     from tokctl.model.recipe import Recipe
 
+#: Which pair is merged next, by the recipe's score.
+_SCORES = {
+    "count": "the pair with the highest count",
+    "likelihood": "the pair with the highest count(ab) / (count(a) count(b))",
+}
+#: Which of equally good pairs is merged, by the recipe's tie break.
+_TIES = {
+    "first-seen": "of equals the one seen first",
+    "rewritten-last": "of equals the one seen first, rewritten words moved to the end",
+    "lowest-id": "of equals the one with the lowest ids",
+    "highest-text": "of equals the one whose text comes last",
+}
+
 
 class MergingAlgorithm(Algorithm):
     """An algorithm that merges the best pair of adjacent symbols until the vocabulary is full."""
@@ -63,6 +76,11 @@ class MergingAlgorithm(Algorithm):
     def lists_merges(self, recipe: Recipe) -> bool:
         """Return whether the merges are not implied by ranks."""
         return not recipe.has_ranks
+
+    def choice(self, recipe: Recipe) -> tuple[str, str]:
+        """Return the score and the tie rule in words."""
+        ties = f"{_TIES[recipe.tie_break]} ({recipe.tie_break})"
+        return "merged", f"{_SCORES[recipe.score]}; {ties}"
 
     def criteria(self, recipe: Recipe) -> list[str]:
         """Return the names of the score and of the tie rule."""

@@ -96,9 +96,15 @@ class Unigram(Algorithm):
         """Return whether the token has one character or several."""
         return "piece" if len(model.tokens[id_].decode()) > 1 else "character"
 
-    def chosen_by(self, recipe: Recipe) -> str:
+    def choice(self, recipe: Recipe) -> tuple[str, str]:
         """Return how pruning chooses."""
-        return "pieces that the text's likelihood would lose most without (EM, pruning)"
+        text = "pieces that the text's likelihood would lose most without (EM, pruning)"
+        return "chosen", text
+
+    def encoding(self, recipe: Recipe) -> str:
+        """Return how pieces are chosen for a pre-token."""
+        single = ", sums in single precision" if recipe.rounds_to_single else ""
+        return super().encoding(recipe) + single
 
     def why_stopped(self, record: TrainingRecord) -> str:
         """Return what the text has no more of."""
