@@ -114,6 +114,7 @@ def test_each_algorithm_is_whole() -> None:
 
 #: Attributes of algorithms that other rooms print, list or pass on, and those that they ask.
 SHOWN = {"title", "options", "token_kinds", "token_place", "exhausted", "exhausted_briefly"}
+SHOWN |= {"why_split", "why_unknown"}
 ASKED_FACTS = {"is_nested", "is_plain_bpe", "learns", "longest_token", "reads_twice"}
 
 

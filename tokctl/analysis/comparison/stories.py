@@ -223,8 +223,8 @@ class Reasons:
             if self._is_byte(encoding.raw_ids[place]):
                 return f"it has no token for {covered}: it is encoded as bytes"
         recipe = self.tokenizer.recipe
-        if recipe.traits.learns == "characters":
-            return "each character is a token"
+        if why := recipe.traits.why_split:
+            return why
         if len(ids) == 1:
             whole = self._whole(ids[0])
             apart = len(encoding) > 1 and ids[0] not in self.tokenizer.model.reserved_ids
@@ -251,9 +251,8 @@ class Reasons:
     def _unknown(self, word: str, missing: str) -> str:
         """Return the reason why the word, or `missing` in it, is unknown."""
         recipe = self.tokenizer.recipe
-        if recipe.traits.learns == "words":
-            which = "" if missing == word else f"{missing} is "
-            return f"{which}not among the words that it has tokens for"
+        if why := recipe.traits.why_unknown:
+            return why if missing == word else f"{missing} is {why}"
         if recipe.matches_longest and recipe.unknown != "char":
             most = recipe.max_input_chars
             if most is not None and len(missing) > most:

@@ -3,7 +3,7 @@
 from tokctl.model.algorithms.algorithm import Algorithm
 from tokctl.model.algorithms.boundless import BoundlessBpe
 from tokctl.model.algorithms.bpe import Bpe
-from tokctl.model.algorithms.frequency import Characters, Words
+from tokctl.model.algorithms.frequency import CharacterLevel, WordLevel
 from tokctl.model.algorithms.picky import PickyBpe
 from tokctl.model.algorithms.scaffold import ScaffoldBpe
 from tokctl.model.algorithms.superbpe import SuperBpe
@@ -16,8 +16,8 @@ _CLASSES: tuple[type[Algorithm], ...] = (
     Bpe,
     WordPiece,
     Unigram,
-    Words,
-    Characters,
+    WordLevel,
+    CharacterLevel,
     SuperBpe,
     BoundlessBpe,
     PickyBpe,

@@ -48,6 +48,7 @@ class Algorithm:
         options: command-line options of this algorithm that other algorithms may lack.
         token_kinds: origins that tokens can have, in display order; see `kind_of`.
         token_place: where in a word the tokens stand, if their spelling does not tell.
+        why_split, why_unknown: why a word is split, or unknown, if the reason is always the same.
         exhausted: why training can end before the vocabulary is full.
         exhausted_briefly: like `exhausted`, in a summary.
         not_in_huggingface: what Hugging Face's library lacks for the segmentations that
@@ -72,6 +73,8 @@ class Algorithm:
     options: ClassVar[tuple[str, ...]]
     token_kinds: ClassVar[tuple[str, ...]]
     token_place: ClassVar[str] = ""
+    why_split: ClassVar[str] = ""
+    why_unknown: ClassVar[str] = ""
     exhausted: ClassVar[str]
     exhausted_briefly: ClassVar[str] = "the text gave no more tokens"
     not_in_huggingface: ClassVar[str] = ""

@@ -87,7 +87,7 @@ class FrequencyAlgorithm(Algorithm):
             yield {"fuse_unknown": False}, f"one unknown token for several {several}"
 
 
-class Words(FrequencyAlgorithm):
+class WordLevel(FrequencyAlgorithm):
     """The most frequent pre-tokens, each looked up as a whole."""
 
     name = "word"
@@ -105,6 +105,7 @@ class Words(FrequencyAlgorithm):
     options = ("min_frequency",)
     token_kinds = ("special", "word")
     token_place = "whole word"
+    why_unknown = "not among the words that it has tokens for"
     exhausted = "the text has no more words"
     is_nested = True
 
@@ -113,7 +114,7 @@ class Words(FrequencyAlgorithm):
         return f"counted {model.counts[id_]:,} times" if model.counts else "a token"
 
 
-class Characters(FrequencyAlgorithm):
+class CharacterLevel(FrequencyAlgorithm):
     """The most frequent characters, or graphemes, which are looked up like words."""
 
     name = "char"
@@ -129,6 +130,7 @@ class Characters(FrequencyAlgorithm):
     options = ("min_frequency", "graphemes")
     token_kinds = ("special", "character")
     token_place = "any place"
+    why_split = "each character is a token"
     exhausted = "the text has no more characters"
 
     def check_training(self, recipe: Recipe, options: Any) -> None:
