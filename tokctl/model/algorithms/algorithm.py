@@ -124,6 +124,12 @@ class Algorithm:
 
     def check_training(self, recipe: Recipe, options: Any) -> None:
         """Raise TokctlError if `options` (`TrainOptions`) do not suit the algorithm."""
+        if options.threshold is not None and "threshold" not in self.options:
+            raise BadOption(
+                f"a threshold is for removals as by PickyBPE, and this is {self.name}",
+                "leave it out, or take --algo picky or boundless",
+                "conflict",
+            )
         longest, asked = self.longest_token, options.max_token_length
         if longest is not None and asked is not None and asked > longest:
             raise BadOption(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tokctl.core.errors import BadOption
 from tokctl.model.algorithms.merging import MergingAlgorithm
 from tokctl.model.parts import is_lossless
 
@@ -47,6 +48,16 @@ class Bpe(MergingAlgorithm):
     is_plain_bpe = True
     reads_bytes = True
     is_nested = True
+
+    def check_training(self, recipe: Recipe, options: Any) -> None:
+        """Raise TokctlError for a recipe of models from which residues were removed."""
+        if recipe.removal == "residue":
+            raise BadOption(
+                "residues are taken away after a training, and none can be made by this recipe",
+                "train with the segmentation merges, then: tokctl adapt --residues RATIO",
+                "conflict",
+            )
+        super().check_training(recipe, options)
 
     def can_split_anew(self, old: Recipe, recipe: Recipe) -> bool:
         """Return whether the texts stay as they are.
