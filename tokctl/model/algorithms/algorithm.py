@@ -148,7 +148,7 @@ class Algorithm:
         """Raise TokctlError if no training can continue from a model with such a recipe."""
 
     def check_known_merges(self, model: Model) -> None:
-        """Raise TokctlError if a training needs merges to continue, and the model has none."""
+        """Raise TokctlError if a training can't continue for lack of the model's merges."""
 
     def can_split_anew(self, old: Recipe, recipe: Recipe) -> bool:
         """Return whether a training can continue from `old` with other pre-tokenizers."""
@@ -232,7 +232,10 @@ class Algorithm:
         raise UnsupportedByFormat(self.not_in_huggingface)
 
     def nearest_in_huggingface(self, recipe: Recipe) -> Iterator[tuple[dict[str, Any], str | None]]:
-        """Yield changes of fields that make the recipe expressible there, and what is lost."""
+        """Yield changes of fields that make the recipe expressible there, each with its loss.
+
+        The loss is None if the change affects no text.
+        """
         if recipe.precision == "single":
             # Models that don't add scores lose nothing.
             yield {"precision": "double"}, None

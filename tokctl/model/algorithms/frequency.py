@@ -61,7 +61,7 @@ class FrequencyAlgorithm(Algorithm):
         return self.unit
 
     def choice(self, recipe: Recipe) -> tuple[str, str]:
-        """Return what is counted, and the tie rule."""
+        """Return the counted unit and the tie rule."""
         what = "pre-tokens" if recipe.looks_up_pre_tokens else "characters"
         return "chosen", f"the most frequent {what}; of equals the one seen first"
 

@@ -30,7 +30,7 @@ class TrainingJob:
         settings: `min_frequency` (in the scale of the counts), `max_token_length`,
             `whole_characters`, and `limits` of the alphabet.
         threads: number of threads.
-        threshold: threshold of removals, as numerator and denominator; None: the recipe has none.
+        threshold: threshold of removals, as numerator and denominator; None without removals.
         report: called with the number of ids so far.
         split: splits the counted pre-tokens with further pre-tokenizers.
         count_runs: counts runs of pre-tokens in a second pass over the texts; None: there are only

@@ -1,4 +1,4 @@
-"""What all algorithms that merge pairs of symbols have in common."""
+"""The base class of all algorithms that merge pairs of symbols."""
 
 from __future__ import annotations
 
