@@ -618,9 +618,9 @@ def _with(model: Model, **fields: Any) -> Model:
 
 def _algorithm(model: Model) -> Steps:
     """Yield what the library's own model of this algorithm does differently."""
-    for fields, lost in model.recipe.traits.nearest_in_huggingface(model.recipe):
-        model = _with(model, **fields)
-        yield Simplification(model, lost)
+    for difference in model.recipe.traits.huggingface_differences(model.recipe):
+        model = _with(model, **difference.fields)
+        yield Simplification(model, difference.lost)
 
 
 def _unknown(model: Model) -> Steps:

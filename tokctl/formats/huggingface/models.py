@@ -63,6 +63,9 @@ def write_model(recipe: Recipe, unk_id: int | None, *, lossy: bool = False) -> J
     if recipe.marker.is_symbol:
         marker = recipe.marker.text
         raise UnsupportedByFormat(f"it has no word marker that is a symbol of its own ({marker})")
+    for difference in recipe.traits.huggingface_differences(recipe):
+        if difference.refusal:
+            raise UnsupportedByFormat(difference.refusal)
     return recipe.traits.huggingface_model(recipe, unk_id)
 
 

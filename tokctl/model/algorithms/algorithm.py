@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from tokctl.core.errors import BadOption, UnsupportedByFormat
 
@@ -26,6 +26,20 @@ _SEGMENTATIONS = {
     "demolish": "merges by rank; then each scaffold token becomes the tokens it was made of",
     "remerge": "merges by rank; then residues become what they were made of, which merges again",
 }
+
+
+class HuggingFaceDifference(NamedTuple):
+    """A difference between a recipe and the model that Hugging Face's library has for its algorithm.
+
+    Attributes:
+        fields: fields of the nearest recipe that the library has.
+        lost: the loss of that recipe; None if the change affects no text.
+        refusal: why the library can't give the same ids; None if it can.
+    """
+
+    fields: Mapping[str, Any]
+    lost: str | None = None
+    refusal: str | None = None
 
 
 class Algorithm:
@@ -227,18 +241,16 @@ class Algorithm:
             unk_id: the id of the unknown token, if there is one.
 
         Raises:
-            UnsupportedByFormat: the format can't express the recipe.
+            UnsupportedByFormat: the format can't express the recipe, and not by one of
+                `huggingface_differences`.
         """
         raise UnsupportedByFormat(self.not_in_huggingface)
 
-    def nearest_in_huggingface(self, recipe: Recipe) -> Iterator[tuple[dict[str, Any], str | None]]:
-        """Yield changes of fields that make the recipe expressible there, each with its loss.
-
-        The loss is None if the change affects no text.
-        """
+    def huggingface_differences(self, recipe: Recipe) -> Iterator[HuggingFaceDifference]:
+        """Yield how the library's model of this algorithm differs from the recipe."""
         if recipe.precision == "single":
             # Models that don't add scores lose nothing.
-            yield {"precision": "double"}, None
+            yield HuggingFaceDifference({"precision": "double"})
 
 
 def limits_of(record: TrainingRecord, longest: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokctl.core.errors import BadOption
+from tokctl.model.algorithms.algorithm import HuggingFaceDifference
 from tokctl.model.algorithms.merging import MergingAlgorithm
 from tokctl.model.parts import is_lossless
 
@@ -74,12 +75,12 @@ class Bpe(MergingAlgorithm):
             return super().huggingface_model(recipe, unk_id)
         return huggingface_bpe(recipe)
 
-    def nearest_in_huggingface(self, recipe: Recipe) -> Iterator[tuple[dict[str, Any], str | None]]:
-        """Yield merges by rank instead of replayed merges."""
+    def huggingface_differences(self, recipe: Recipe) -> Iterator[HuggingFaceDifference]:
+        """Yield that merges are not replayed."""
         if recipe.replays_merges:
             lost = "merges that are replayed one after the other: it merges by rank"
-            yield {"segmentation": "merges"}, lost
-        yield from super().nearest_in_huggingface(recipe)
+            yield HuggingFaceDifference({"segmentation": "merges"}, lost, self.not_in_huggingface)
+        yield from super().huggingface_differences(recipe)
 
 
 def huggingface_bpe(recipe: Recipe) -> dict[str, Any]:

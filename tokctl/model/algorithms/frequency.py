@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokctl.core.errors import BadOption, UnsupportedByFormat
-from tokctl.model.algorithms.algorithm import Algorithm, limits_of
+from tokctl.model.algorithms.algorithm import Algorithm, HuggingFaceDifference, limits_of
 from tokctl.model.algorithms.bpe import huggingface_bpe
 
 if TYPE_CHECKING:
@@ -73,18 +73,19 @@ class FrequencyAlgorithm(Algorithm):
         """Return a model of the type WordLevel; for characters, BPE without merges."""
         if recipe.emits_symbols:
             return huggingface_bpe(recipe)
-        if recipe.fuse_unknown:
-            raise UnsupportedByFormat("its WordLevel makes an unknown token of every unknown word")
         if recipe.byte_fallback:
             raise UnsupportedByFormat("its WordLevel does not fall back to bytes")
         return {"type": "WordLevel", "unk_token": recipe.unk_token}
 
-    def nearest_in_huggingface(self, recipe: Recipe) -> Iterator[tuple[dict[str, Any], str | None]]:
-        """Yield an unknown token for each unknown pre-token."""
-        yield from super().nearest_in_huggingface(recipe)
+    def huggingface_differences(self, recipe: Recipe) -> Iterator[HuggingFaceDifference]:
+        """Yield that unknown pre-tokens are not fused."""
+        yield from super().huggingface_differences(recipe)
         if recipe.looks_up_pre_tokens and recipe.fuse_unknown:
             several = "unknown words" if self.unit == "word" else "characters"
-            yield {"fuse_unknown": False}, f"one unknown token for several {several}"
+            refusal = "its WordLevel makes an unknown token of every unknown word"
+            yield HuggingFaceDifference(
+                {"fuse_unknown": False}, f"one unknown token for several {several}", refusal
+            )
 
 
 class WordLevel(FrequencyAlgorithm):

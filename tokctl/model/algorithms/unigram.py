@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from math import exp
 from typing import TYPE_CHECKING, Any
 
-from tokctl.core.errors import Unsupported, UnsupportedByFormat
-from tokctl.model.algorithms.algorithm import Algorithm
+from tokctl.core.errors import Unsupported
+from tokctl.model.algorithms.algorithm import Algorithm, HuggingFaceDifference
 
 if TYPE_CHECKING:
     from tokctl.model.algorithms.job import Trained, TrainingJob
@@ -116,14 +116,10 @@ class Unigram(Algorithm):
 
     def huggingface_model(self, recipe: Recipe, unk_id: int | None) -> dict[str, Any]:
         """Return a model of the type Unigram."""
-        if recipe.precision != "double":
-            raise UnsupportedByFormat("its Unigram adds log probabilities in double precision")
-        if not recipe.fuse_unknown:
-            raise UnsupportedByFormat("its Unigram makes one unknown token of several characters")
         return {"type": "Unigram", "unk_id": unk_id, "byte_fallback": recipe.byte_fallback}
 
-    def nearest_in_huggingface(self, recipe: Recipe) -> Iterator[tuple[dict[str, Any], str | None]]:
-        """Yield sums in double precision, and one unknown token for several characters."""
+    def huggingface_differences(self, recipe: Recipe) -> Iterator[HuggingFaceDifference]:
+        """Yield that sums are in double precision, and unknown characters one token."""
         if recipe.precision == "single":
             lost = (
                 "sums of log probabilities in single precision, which decide between near-equal "
@@ -131,6 +127,9 @@ class Unigram(Algorithm):
             )
             if recipe.byte_fallback:
                 lost += ", and bytes that no text can spell (<0x41>)"
-            yield {"precision": "double"}, lost
+            refusal = "its Unigram adds log probabilities in double precision"
+            yield HuggingFaceDifference({"precision": "double"}, lost, refusal)
         if not recipe.fuse_unknown:
-            yield {"fuse_unknown": True}, "one unknown token for each unknown character"
+            lost = "one unknown token for each unknown character"
+            refusal = "its Unigram makes one unknown token of several characters"
+            yield HuggingFaceDifference({"fuse_unknown": True}, lost, refusal)

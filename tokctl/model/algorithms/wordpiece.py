@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tokctl.core.errors import UnsupportedByFormat
+from tokctl.model.algorithms.algorithm import HuggingFaceDifference
 from tokctl.model.algorithms.merging import MergingAlgorithm
 
 if TYPE_CHECKING:
@@ -41,19 +41,12 @@ class WordPiece(MergingAlgorithm):
         "show_steps",
         "min_frequency",
     )
-    not_in_huggingface = "its WordPiece does not replay merges"
     marker_kinds = ("continuation",)
     can_fall_back = False
     is_nested = True
 
     def huggingface_model(self, recipe: Recipe, unk_id: int | None) -> dict[str, Any]:
         """Return a model of the type WordPiece."""
-        if not recipe.matches_longest:
-            return super().huggingface_model(recipe, unk_id)
-        if recipe.unknown != "word":
-            raise UnsupportedByFormat(
-                "its WordPiece knows no unknown characters, only unknown words"
-            )
         limit = recipe.max_input_chars
         return {
             "type": "WordPiece",
@@ -62,11 +55,14 @@ class WordPiece(MergingAlgorithm):
             "max_input_chars_per_word": NO_LIMIT if limit is None else limit,
         }
 
-    def nearest_in_huggingface(self, recipe: Recipe) -> Iterator[tuple[dict[str, Any], str | None]]:
-        """Yield the longest match instead of merges, and unknown words instead of characters."""
+    def huggingface_differences(self, recipe: Recipe) -> Iterator[HuggingFaceDifference]:
+        """Yield that only the longest match exists, and only words are unknown."""
         if not recipe.matches_longest:
             lost = "WordPiece by merges: it takes the longest token that matches"
-            yield {"segmentation": "longest-match"}, lost
-        yield from super().nearest_in_huggingface(recipe)
+            refusal = "its WordPiece does not replay merges"
+            yield HuggingFaceDifference({"segmentation": "longest-match"}, lost, refusal)
+        yield from super().huggingface_differences(recipe)
         if recipe.unknown != "word":
-            yield {"unknown": "word"}, "an unknown token for the unknown character alone"
+            lost = "an unknown token for the unknown character alone"
+            refusal = "its WordPiece knows no unknown characters, only unknown words"
+            yield HuggingFaceDifference({"unknown": "word"}, lost, refusal)
