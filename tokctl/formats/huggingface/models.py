@@ -1,4 +1,4 @@
-"""Models in Hugging Face's format: writing each algorithm, and reading each type of model.
+"""Models in Hugging Face's format: writing any recipe, and reading each type of model.
 
 The definitions are in `tokenizers/src/models` of Hugging Face tokenizers.
 """

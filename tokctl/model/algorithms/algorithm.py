@@ -29,7 +29,7 @@ _SEGMENTATIONS = {
 
 
 class HuggingFaceDifference(NamedTuple):
-    """A difference between a recipe and the model that Hugging Face's library has for its algorithm.
+    """A difference between a recipe and the model of its algorithm in Hugging Face's library.
 
     Attributes:
         fields: fields of the nearest recipe that the library has.
