@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import tokctl
@@ -91,14 +93,35 @@ def test_only_the_algorithms_know_their_names() -> None:
 
 
 def test_each_algorithm_is_whole() -> None:
+    from tokctl.core.errors import UnsupportedByFormat
     from tokctl.model.presets import DEFAULTS
-    from tokctl.training.training import TRAINERS
 
+    declared = {name for name in Algorithm.__annotations__ if not hasattr(Algorithm, name)}
+    methods = {"train", "kind_of", "why_stopped"}
     for name, algorithm in ALGORITHMS.items():
         assert isinstance(algorithm, Algorithm) and algorithm.name == name
+        assert not [one for one in declared if not hasattr(algorithm, one)]
+        assert not [m for m in methods if getattr(type(algorithm), m) is getattr(Algorithm, m)]
         assert DEFAULTS[name].segmentation == algorithm.segmentations[0]
         assert DEFAULTS[name].traits is algorithm
-        assert algorithm.trainer in TRAINERS
-        assert set(algorithm.huggingface) <= set(algorithm.segmentations)
-        missing = set(algorithm.segmentations) - set(algorithm.huggingface)
-        assert bool(missing) == bool(algorithm.not_in_huggingface)
+        for segmentation in algorithm.segmentations:
+            recipe = replace(DEFAULTS[name], segmentation=segmentation)
+            try:
+                assert "type" in algorithm.huggingface_model(recipe, 0)
+            except UnsupportedByFormat as refusal:
+                assert str(refusal)
+
+
+#: Attributes of algorithms that other rooms print, list or pass on, and those that they ask.
+SHOWN = {"title", "options", "token_kinds", "token_place", "exhausted", "exhausted_briefly"}
+SHOWN |= {"why_split", "why_unknown"}
+ASKED_FACTS = {"is_nested", "is_plain_bpe", "learns", "longest_token", "reads_twice"}
+
+
+def test_few_facts_are_asked_elsewhere() -> None:
+    read: set[str] = set()
+    for path in PACKAGE.rglob("*.py"):
+        if "model" not in path.relative_to(PACKAGE).parts:
+            source = path.read_text(encoding="utf-8")
+            read |= set(re.findall(r"\btraits\.(\w+)\b(?!\()", source))
+    assert read - SHOWN == ASKED_FACTS

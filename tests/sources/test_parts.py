@@ -70,7 +70,7 @@ def text_file(folder: Path, data: bytes) -> Source:
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_text(name: str, tmp_path: Path) -> None:
     recipe = RECIPES[name]
-    if recipe.traits.learns_superwords:
+    if recipe.traits.reads_twice:
         pytest.skip("reads texts twice")
     seeded = random.Random(name)
     words = ["".join(seeded.choices(CHARACTERS, k=seeded.randrange(1, 9))) for _ in range(40)]
@@ -89,7 +89,7 @@ def test_a_text(name: str, tmp_path: Path) -> None:
 def test_any_text(data: bytes, name: str, size: int) -> None:
     recipe = RECIPES[name]
     options = TrainOptions(vocab_size=1000, errors="replace")
-    if recipe.traits.learns_superwords or (not recipe.is_byte_level and not _is_utf8(data)):
+    if recipe.traits.reads_twice or (not recipe.is_byte_level and not _is_utf8(data)):
         return
     with tempfile.TemporaryDirectory() as folder:
         assert_same(text_file(Path(folder), data), recipe, size, options)

@@ -387,7 +387,7 @@ def canonical(recipe: Recipe, token: bytes) -> Canonical:
         return ("start", token[len(mark) :]) if token.startswith(mark) else ("inside", token)
     if all(map(is_lossless, recipe.pre_tokenizers)):
         return ("start", token[1:]) if token.startswith(b" ") else ("inside", token)
-    return ("start" if recipe.traits.learns_words else "any"), token
+    return ("start" if recipe.traits.token_place == "whole word" else "any"), token
 
 
 def space_mark(recipe: Recipe) -> str:

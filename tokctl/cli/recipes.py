@@ -266,12 +266,9 @@ def _marker(chosen: str, base: Recipe) -> Marker:
             "bad-value",
         )
     marker = Marker(kind, text)
-    if marker.is_continuation != base.traits.marks_continuations:
-        fits = (
-            "continuation:TEXT"
-            if base.traits.marks_continuations
-            else "none, end, end-fused, start"
-        )
+    if marker.is_continuation != base.marker.is_continuation:
+        has_one = base.marker.is_continuation
+        fits = "continuation:TEXT" if has_one else "none, end, end-fused, start"
         raise BadOption(
             f"{base.algorithm} can't have {'an' if kind[0] == 'e' else 'a'} {kind} marker",
             f"choose: {fits}",

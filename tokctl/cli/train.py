@@ -136,7 +136,7 @@ def train(
     from tokctl.tokenizer import Tokenizer
 
     timing = training.Timing()
-    with ProgressDisplay(world, rounds=filled.traits.has_scores) as bars:
+    with ProgressDisplay(world, rounds=filled.maximizes_probability) as bars:
         # Counting is separate: --show-steps needs the counts, and stdin can't be read again.
         counted: Counts | CountedLanguages
         if by_language and opened:
@@ -345,7 +345,7 @@ def check_before(
                 f"ask for more in all: --vocab {size + 1000}",
                 "bad-value",
             )
-    if counts and recipe.traits.learns_superwords:
+    if counts and recipe.traits.reads_twice:
         raise BadOption(
             f"{recipe.algorithm} needs texts: counts of words don't say which words stand side "
             "by side",

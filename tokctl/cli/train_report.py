@@ -49,7 +49,7 @@ def report(
 
     terminal = world.stderr_is_terminal
     to = console(world.stderr, color=world.wants_color(terminal), is_terminal=terminal)
-    if counts is not None and tokenizer.recipe.traits.has_scores:
+    if counts is not None and tokenizer.recipe.maximizes_probability:
         training.show_rounds(to, tokenizer.model.rounds[:steps])
     elif counts is not None:
         shown = training_steps(tokenizer, counts.items(), steps)

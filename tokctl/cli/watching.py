@@ -109,7 +109,7 @@ def check_steps(tokenizer: Tokenizer) -> None:
     from tokctl.analysis.explain import rounds
     from tokctl.analysis.explain.history import check_merges, check_states
 
-    if tokenizer.recipe.traits.has_scores:
+    if tokenizer.recipe.maximizes_probability:
         rounds(tokenizer)
         return
     check_merges(tokenizer)
@@ -125,7 +125,7 @@ def replay_of(tokenizer: Tokenizer, counts: list[tuple[bytes, int]]) -> Replay:
     """Return the replay of a training on counted pre-tokens, by EM rounds or by merges."""
     from tokctl.analysis.replay import MergeReplay, RoundReplay
 
-    if tokenizer.recipe.traits.has_scores:
+    if tokenizer.recipe.maximizes_probability:
         return RoundReplay(tokenizer, counts)
     return MergeReplay(tokenizer, counts)
 

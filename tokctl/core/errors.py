@@ -152,6 +152,10 @@ def _restored(
     return kind(message, hint, code, exit_code=exit_code)
 
 
+class UnsupportedByFormat(Exception):
+    """The format can't express something with the same ids; the message says why."""
+
+
 class OutOfMemoryError(Unsupported, MemoryError):
     """The system has too little memory for an input; the native core raises this, too."""
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from tokctl.core.errors import AGAIN as AGAIN
 from tokctl.core.errors import BadInput, BadModel, BadOption, CoreError, TokctlError
+from tokctl.core.errors import UnsupportedByFormat as UnsupportedByFormat
 from tokctl.core.files import note_read
 from tokctl.core.values import cached_property
 from tokctl.model.parts import Part, with_invalid_bytes
@@ -46,10 +47,6 @@ TRY_ANOTHER_FILE = (
 #: suffix such as `.json`, appended to the file's name, for a companion. A folder uses file names,
 #: and its last file is one without which the folder is not read.
 Files = dict[str, bytes]
-
-
-class UnsupportedByFormat(Exception):
-    """The format can't express something with the same ids; the message says why."""
 
 
 class LostFeature(NamedTuple):

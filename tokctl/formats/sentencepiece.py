@@ -328,12 +328,12 @@ def read_message(proto: Any, origin: ImportedFrom | None, default: str | None = 
     traits = ALGORITHMS[algorithm]
     _check_pieces(proto, traits, texts, types)
     scores = [float(piece.score) for piece in proto.pieces]
-    if traits.by_frequency:
+    if traits.learns in ("words", "characters"):
         # A required character that was never seen has -inf. Scores have no effect in these models.
         scores = [LOWEST if score == -math.inf else score for score in scores]
     if not all(map(math.isfinite, scores)):
         raise ValueError("one of its scores is not a number")
-    if traits.has_scores:
+    if traits.learns == "pieces":
         scores = [
             user_defined_score(token) if kind == USER_DEFINED else score
             for token, score, kind in zip(tokens, scores, types, strict=True)
@@ -351,7 +351,7 @@ def read_message(proto: Any, origin: ImportedFrom | None, default: str | None = 
         name=NAME,
         algorithm=algorithm,
         normalizers=(*rules, *normalizers(spaces, rules=bool(rules))),
-        pre_tokenizers=WORDS if traits.learns_words else (),
+        pre_tokenizers=WORDS if traits.learns == "words" else (),
         segmentation=SEGMENTATIONS[algorithm],
         unk_token=unk_token,
         byte_fallback=trainer_spec.byte_fallback,
@@ -363,7 +363,7 @@ def read_message(proto: Any, origin: ImportedFrom | None, default: str | None = 
             unk_token,
             _unknown_surface(trainer_spec),
             byte_fallback=trainer_spec.byte_fallback,
-            words=traits.learns_words,
+            words=traits.learns == "words",
         ),
         special_tokens=tuple(token.text for token in added if token.special),
     )
@@ -412,7 +412,7 @@ def _check_pieces(proto: Any, traits: Algorithm, texts: list[str], types: list[i
         raise ValueError("it has byte pieces, but no byte fallback")
     unused = (text for text, kind in zip(texts, types, strict=True) if kind == UNUSED)
     unused_piece = next((text for text in unused if text != NUL), None)
-    if traits.is_plain_bpe and unused_piece is not None:
+    if traits.learns == "merges" and unused_piece is not None:
         raise Unsupported(
             f"its piece {unused_piece!r} is unused, and is split again where merges make it",
             "use the model without a restricted vocabulary",
@@ -436,7 +436,7 @@ def _added_tokens(traits: Algorithm, texts: list[str], types: list[int]) -> list
     for id_, (text, kind) in enumerate(zip(texts, types, strict=True)):
         if kind in (UNKNOWN, CONTROL, UNUSED):
             added.append(AddedToken(text, id_))
-        if kind == USER_DEFINED and (traits.is_plain_bpe or traits.learns_characters):
+        if kind == USER_DEFINED and traits.learns in ("merges", "characters"):
             added.append(AddedToken(text, id_, special=False, normalized=True, literal=True))
     return added
 
@@ -560,10 +560,11 @@ def model_pieces(model: Model) -> tuple[list[Piece], list[LostFeature]]:
         texts[id_], types[id_] = b"<|unused_%d|>" % id_, CONTROL
     if len(set(texts)) != len(texts) or b"" in texts:
         raise UnsupportedByFormat("a token is empty, or two are spelled alike")
-    if model.recipe.traits.has_scores and not {NORMAL, USER_DEFINED} & set(types):
+    if model.recipe.maximizes_probability and not {NORMAL, USER_DEFINED} & set(types):
         raise UnsupportedByFormat("it has no token that text becomes")
     scores = _written_scores(model)
-    scores_matter = not model.recipe.traits.by_frequency
+    # The scores of words and of characters have no effect.
+    scores_matter = not (model.recipe.looks_up_pre_tokens or model.recipe.emits_symbols)
     if scores_matter and not all(math.isfinite(_to_single(score)) for score in scores):
         raise UnsupportedByFormat("a score is too large for single precision")
     # SentencePiece ignores the score of a user-defined piece. Its training writes 0.
@@ -592,10 +593,10 @@ def _piece_types(model: Model) -> list[int]:
     for id_ in model.user_defined:
         types[id_] = USER_DEFINED
     unchanged = {text.encode() for part in model.recipe.normalizers for text in _keep_option(part)}
-    traits = model.recipe.traits
     for id_, text in enumerate(model.tokens):
         if text in unchanged and (
-            traits.learns_words or (traits.has_scores and _has_user_defined_score(model, id_))
+            model.recipe.looks_up_pre_tokens
+            or (model.recipe.maximizes_probability and _has_user_defined_score(model, id_))
         ):
             types[id_] = USER_DEFINED
     for id_ in _user_defined_bytes(model):
@@ -618,7 +619,7 @@ def _user_defined_bytes(model: Model) -> list[int]:
     They exist only in models without rules, because rules list the user-defined pieces.
     """
     recipe = model.recipe
-    if not recipe.traits.has_scores or recipe.precision != "single":
+    if not recipe.maximizes_probability or recipe.precision != "single":
         return []
     if min(model.scores, default=0) >= 0 or any(
         charsmap.compiled_rules(p) for p in recipe.normalizers
@@ -640,10 +641,10 @@ def _written_scores(model: Model) -> list[float]:
     Models of words or characters with counts get the logarithm of each token's share, as in
     training.
     """
-    if model.recipe.traits.by_frequency and model.scores:
-        return [-math.inf if score == LOWEST else score for score in model.scores]
     if model.scores:
-        return model.scores
+        if model.recipe.maximizes_probability or model.recipe.traits.is_plain_bpe:
+            return model.scores
+        return [-math.inf if score == LOWEST else score for score in model.scores]
     total = sum(model.counts)
     if not total:
         return [0.0] * len(model.tokens)
@@ -663,7 +664,7 @@ def fit_decoders(model: Model, spaces: SpaceOptions) -> tuple[str, list[LostFeat
     unk_token = recipe.unk_token or "<unk>"
     parts = list(with_invalid_bytes(recipe.decoders, INVALID))
     invalid = invalid_bytes_lost(recipe.decoders, INVALID)
-    byte_fallback, words = recipe.byte_fallback, recipe.traits.learns_words
+    byte_fallback, words = recipe.byte_fallback, recipe.looks_up_pre_tokens
     surface = unk_token
     if parts and parts[0].kind == "replace" and parts[0]["pattern"] == unk_token:
         surface = parts[0]["content"]
@@ -795,7 +796,7 @@ def nearest_options(model: Model) -> NearestOptions:
         for options in ALL_SPACE_OPTIONS
         if normalizers(options, rules=bool(rules.blob)) == tuple(rest)
     ]
-    if exact and (pre_tokenizers == WORDS if recipe.traits.learns_words else not pre_tokenizers):
+    if exact and (pre_tokenizers == WORDS if recipe.looks_up_pre_tokens else not pre_tokenizers):
         spaces = exact[0]
     else:
         spaces, more = _nearest_spaces(model, rest, bool(rules.blob))
@@ -915,7 +916,7 @@ def _nearest_spaces(
         handling.apply_normalizer(part)
     for part in recipe.pre_tokenizers:
         handling.apply_pre_tokenizer(part)
-    if recipe.traits.learns_words and not recipe.pre_tokenizers:
+    if recipe.looks_up_pre_tokens and not recipe.pre_tokenizers:
         handling.losses.append(LostFeature("that a whole text is one word"))
     remove_extra = handling.inside or (handling.left and handling.right)
     spaces = SpaceOptions("before" if handling.prefix else "", remove_extra, handling.escape)
@@ -951,11 +952,11 @@ def _crossing_piece_lost(model: Model) -> LostFeature | None:
     marker = MARK.encode()
     recipe = model.recipe
     splits_words = any(part.kind != "metaspace" or part["split"] for part in recipe.pre_tokenizers)
-    if not splits_words or recipe.traits.learns_words:
+    if not splits_words or recipe.looks_up_pre_tokens:
         return None
     ordinary = (id_ for id_ in range(len(model.tokens)) if id_ not in model.reserved_ids)
     crossing = next((id_ for id_ in ordinary if marker in model.tokens[id_][1:]), None)
-    if crossing is not None and not recipe.traits.learns_characters:
+    if crossing is not None and not recipe.emits_symbols:
         return LostFeature(
             f"that words are split, which its piece {model.spelled[crossing]!r} joins"
         )
@@ -1027,7 +1028,7 @@ def _check_expressible(model: Model) -> None:
     if not recipe.traits.is_plain_bpe and recipe.segmentation != SEGMENTATIONS[algorithm]:
         raise UnsupportedByFormat(f"SentencePiece segments no {algorithm} by {recipe.segmentation}")
     marker = MARK.encode()
-    if recipe.traits.learns_words and not any(token.startswith(marker) for token in model.tokens):
+    if recipe.looks_up_pre_tokens and not any(token.startswith(marker) for token in model.tokens):
         raise UnsupportedByFormat(f"SentencePiece's words begin with {MARK}, and none does here")
 
 
@@ -1042,10 +1043,12 @@ def _segmentation_losses(model: Model, pieces: list[Piece]) -> list[LostFeature]
         found.append(
             LostFeature("that every unknown character, or word, is an unknown token of its own")
         )
-    finds_byte_texts = recipe.traits.has_scores or recipe.traits.learns_words or recipe.whole_words
+    finds_byte_texts = (
+        recipe.maximizes_probability or recipe.looks_up_pre_tokens or recipe.whole_words
+    )
     if has_all_bytes and recipe.precision == "double" and finds_byte_texts:
         found.append(LostFeature("that the text <0x41> becomes the token of that byte"))
-    if recipe.traits.has_scores and recipe.precision == "double":
+    if recipe.maximizes_probability and recipe.precision == "double":
         found.append(
             LostFeature(
                 "sums of log probabilities in double precision: near-ties can be split otherwise"
@@ -1064,9 +1067,7 @@ def _other_losses(model: Model, options: NearestOptions, pieces: list[Piece]) ->
         is_literal = token.normalized and token.literal and not recipe.pre_tokenizers
         has_no_flags = not (token.single_word or token.strip_left or token.strip_right)
         if not (
-            is_literal
-            and has_no_flags
-            and (recipe.traits.is_plain_bpe or recipe.traits.learns_characters)
+            is_literal and has_no_flags and (recipe.traits.is_plain_bpe or recipe.emits_symbols)
         ):
             found.append(
                 LostFeature(f"the way that the added token {token.text!r} is found in a text")

@@ -87,7 +87,9 @@ def losses(model: Model) -> list[LostFeature]:
         ranks = original.recipe.traits.is_plain_bpe and _score_ranks(original) == _score_ranks(
             read_back
         )
-        minor = ranks or original.recipe.traits.by_frequency
+        minor = ranks or not (
+            original.recipe.maximizes_probability or original.recipe.traits.is_plain_bpe
+        )
         found.append(LostFeature("more than six digits of a score", minor))
     return found
 

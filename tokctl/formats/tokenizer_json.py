@@ -280,7 +280,7 @@ def _read_events(private: dict[str, Any], recipe: Recipe) -> MergeLog | None:
 
 def _read_supermerges(private: dict[str, Any], recipe: Recipe, core: StoredModel) -> list[Merge]:
     rows = private.get("supermerges", [])
-    if rows and not recipe.traits.learns_superwords:
+    if rows and "superword" not in recipe.traits.token_kinds:
         raise ValueError(f"{recipe.algorithm} has no supermerges")
     for row in rows:
         if len(_checked_counts(row, "supermerges")) != len(Merge._fields):

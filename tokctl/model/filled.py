@@ -379,7 +379,7 @@ class Model:
     def __post_init__(self) -> None:
         size = self.size
         for name, core_name in (("scores", "scores"), ("counts", "token_counts")):
-            is_required = name == "scores" and self.recipe.traits.has_scores
+            is_required = name == "scores" and self.recipe.maximizes_probability
             length = len(getattr(self, name)) if self.core is None else self.core.lengths[core_name]
             if (length or is_required) and length != size:
                 raise BadModel(
@@ -439,6 +439,12 @@ class Model:
         return frozenset(self.special_ids.values())
 
     @cached_property
+    def merged_ids(self) -> frozenset[int]:
+        """Return the ids of the tokens that merges inside a pre-token make, also removed ones."""
+        merges = self.merges if self.events is None else self.events.merges
+        return frozenset(merge.token for merge in merges)
+
+    @cached_property
     def superword_ids(self) -> frozenset[int]:
         """Return the ids of the tokens that supermerges make."""
         return frozenset(merge.token for merge in self.supermerges)
@@ -480,7 +486,7 @@ class Model:
         They are recognized by their score: log probabilities are never above 0. A user-defined
         piece of one byte scores 0 in any case, so it is not included.
         """
-        if not self.recipe.traits.has_scores or self.recipe.precision != "single":
+        if not self.recipe.maximizes_probability or self.recipe.precision != "single":
             return frozenset()
         positive = [id_ for id_, score in enumerate(self.scores) if score > 0]
         ids = (id_ for id_ in positive if self.scores[id_] == user_defined_score(self.token(id_)))

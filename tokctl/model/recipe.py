@@ -9,7 +9,7 @@ from typing import Any, AnyStr, NamedTuple
 from tokctl.core.errors import AGAIN, BadModel, BadOption, CoreError
 from tokctl.core.values import ShortRepr, did_you_mean
 from tokctl.model.algorithms import ALGORITHMS, Algorithm
-from tokctl.model.byte_level import BYTE_TOKENS
+from tokctl.model.byte_level import BYTE_TOKENS, BYTES, unspell
 from tokctl.model.parts import (
     DECODERS,
     NORMALIZERS,
@@ -290,7 +290,7 @@ class Recipe(ShortRepr):
 
     @property
     def traits(self) -> Algorithm:
-        """Return the facts that hold for every recipe of this algorithm."""
+        """Return the algorithm itself, of which `algorithm` is the name."""
         return ALGORITHMS[self.algorithm]
 
     @property
@@ -352,6 +352,14 @@ class Recipe(ShortRepr):
         return self.segmentation in ("merges", "replay", "ranks")
 
     @property
+    def maximizes_probability(self) -> bool:
+        """Return whether segmentation takes the tokens with the highest product of probabilities.
+
+        Each token then has a log probability, and a pre-token has several segmentations.
+        """
+        return self.segmentation == "viterbi"
+
+    @property
     def rounds_to_single(self) -> bool:
         """Return whether sums of log probabilities are rounded to 32 bits, as in SentencePiece."""
         return self.precision == "single"
@@ -381,6 +389,23 @@ class Recipe(ShortRepr):
         if self.has_threshold or "threshold" not in self.traits.options:
             return self
         return replace(self, name="custom", segmentation="events-to-symbols")
+
+    @property
+    def first_tokens(self) -> list[bytes]:
+        """Return the tokens with the lowest ids: special tokens, then the byte tokens, if any."""
+        special = [token.encode() for token in self.special_tokens]
+        return [*special, *BYTE_TOKENS] if self.byte_fallback else special
+
+    @property
+    def spelled_like_special(self) -> list[bytes]:
+        """Return the byte strings that a model file would spell like a special token.
+
+        In a byte-level model with the special token `Ġt`, for example, a space and a `t` are
+        spelled like it.
+        """
+        if not self.is_byte_level:
+            return []
+        return [unspell(token) for token in self.special_tokens if set(token) <= BYTES.keys()]
 
     def is_byte_token(self, token: bytes) -> bool:
         """Return whether byte fallback produces the token."""
@@ -567,7 +592,7 @@ def check(recipe: Recipe) -> None:
             "take another tie break, or the score count (--score count)",
             "conflict",
         )
-    if recipe.tie_break == "highest-text" and (recipe.removal or recipe.traits.learns_superwords):
+    if recipe.tie_break == "highest-text" and (recipe.removal or recipe.traits.reads_twice):
         raise BadOption(
             f"{recipe.algorithm} can't be trained with the tie break highest-text",
             "take another tie break: --tie-break lowest-id",

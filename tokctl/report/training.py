@@ -68,9 +68,9 @@ def show_training(
     if record.extended:
         vocabulary += f", {record.extended:,} of them from the model that was extended"
     size = ("vocabulary", vocabulary)
-    if recipe.traits.has_scores:
+    if recipe.maximizes_probability:
         rows += [*_round_rows(model.rounds), size, *_piece_rows(model, tokens)]
-    elif recipe.traits.by_frequency:
+    elif recipe.traits.learns != "merges":
         rows += [size, *_frequency_rows(model, tokens)]
     else:
         merges = model.merges
@@ -82,7 +82,7 @@ def show_training(
         rows += [*_stage_rows(model, record), *_superword_rows(model, tokens)]
     if model.parity:
         rows += _language_rows(language_shares(model.parity))
-    phases = {} if recipe.traits.learns_merges else {"merge": "train"}
+    phases = {} if recipe.traits.learns == "merges" else {"merge": "train"}
     spent = ((phases.get(phase, phase), time) for phase, time in seconds.items())
     rows.append(("seconds", ", ".join(f"{phase} {time:.2f}" for phase, time in spent)))
     if replaced is not None:
@@ -90,8 +90,9 @@ def show_training(
     for label, text in rows:
         _print_row(console, label, _visible_line(text))
     if record.exhausted:
-        why = _why_stopped(model, record)
-        console.print(Text(why, style="yellow"), soft_wrap=True)
+        why = recipe.traits.why_stopped(record)
+        stopped = f"stopped at {len(model.tokens):,} of {record.vocab_size:,}: {why}"
+        console.print(Text(stopped, style="yellow"), soft_wrap=True)
 
 
 def _recipe_line(recipe: Recipe) -> str:
@@ -99,8 +100,7 @@ def _recipe_line(recipe: Recipe) -> str:
     if recipe.normalizers:
         facts.append(" + ".join(map(str, recipe.normalizers)))
     facts.append(" + ".join(map(str, recipe.pre_tokenizers)) or "none")
-    if recipe.traits.learns_merges:
-        facts += [recipe.score, recipe.tie_break]
+    facts += recipe.traits.criteria(recipe)
     return f"{recipe.name}: {', '.join(facts)}"
 
 
@@ -236,27 +236,6 @@ def _merge_list(tokens: Sequence[str], merges: Sequence[Merge]) -> str:
     return ", ".join(
         f"{visible(tokens[merge.left])}{_HELD}{visible(tokens[merge.right])}" for merge in merges
     )
-
-
-def _why_stopped(model: Model, record: TrainingRecord) -> str:
-    traits = model.recipe.traits
-    limits = []
-    least, longest = record.min_frequency, record.max_token_length
-    stopped = f"stopped at {len(model.tokens):,} of {record.vocab_size:,}: "
-    if traits.has_scores:
-        return f"{stopped}the text has no more pieces that are of use"
-    if least > 1:
-        limits.append(f"occurs {least:,} times")
-    if longest is not None:
-        what = "makes a token" if traits.learns_merges else "has a length"
-        limits.append(f"{what} of {longest:,} at most")
-    if record.whole_characters:
-        limits.append("keeps characters whole")
-    which = f" that {' and '.join(limits)}" if limits else ""
-    if traits.learns_merges:
-        return f"{stopped}no pair{which} is left to merge"
-    unit = "word" if traits.learns_words else "character"
-    return f"{stopped}the text has no other {unit}{which}"
 
 
 def show_corpora(console: Console, corpora: Sequence[Corpus]) -> None:

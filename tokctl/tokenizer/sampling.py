@@ -162,7 +162,7 @@ def check_nbest(tokenizer: Tokenizer, n: int) -> None:
 
 
 def _check_has_scores(tokenizer: Tokenizer) -> None:
-    if not tokenizer.recipe.traits.has_scores:
+    if not tokenizer.recipe.maximizes_probability:
         raise BadOption(
             f"a {tokenizer.recipe.algorithm} model has one segmentation of a text",
             "a unigram model has several, and their scores: tokctl train --algo unigram",

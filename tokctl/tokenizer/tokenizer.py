@@ -1092,7 +1092,7 @@ class Tokenizer(Answering):
             for token in self.model.added
             if token.strip_left or token.strip_right or token.normalized
         }
-        if self.recipe.traits.has_scores and self.unk_id is not None:
+        if self.recipe.maximizes_probability and self.unk_id is not None:
             as_in_text[self.unk_id] = None
         return PostProcessor.of(self.recipe.post_processors, self.special_ids, as_in_text)
 

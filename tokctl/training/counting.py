@@ -110,7 +110,7 @@ def count(
     """
     weights, scale = weigh([source.name for source in sources], options.weights)
     min_count = scale_threshold(first_pass_min_count(recipe, options), scale)
-    reads_twice = recipe.traits.learns_superwords
+    reads_twice = recipe.traits.reads_twice
     # stdin, pipes and downloads can be read only once.
     recordings = {
         number: _Recording(options.temporary)
@@ -230,7 +230,7 @@ def source_digests(source: Source, recipe: Recipe, options: TrainOptions) -> lis
 
 def check_parts(recipe: Recipe, options: TrainOptions) -> None:
     """Raise TokctlError if the recipe or the options don't allow counting in parts."""
-    if recipe.traits.learns_superwords:
+    if recipe.traits.reads_twice:
         raise BadOption(
             f"{recipe.algorithm} is trained on one machine: it reads the texts twice",
             "leave --engine out, or take --algo bpe or superbpe",

@@ -332,18 +332,6 @@ class TrainOptions:
 
     def check_against(self, recipe: Recipe) -> None:
         """Raise TokctlError if an option is meaningless for the recipe or conflicts with it."""
-        if recipe.removal == "residue":
-            raise BadOption(
-                "residues are taken away after a training, and none can be made by this recipe",
-                "train with the segmentation merges, then: tokctl adapt --residues RATIO",
-                "conflict",
-            )
-        if self.threshold is not None and not recipe.with_threshold().has_threshold:
-            raise BadOption(
-                f"a threshold is for removals as by PickyBPE, and this is {recipe.algorithm}",
-                "leave it out, or take --algo picky or boundless",
-                "conflict",
-            )
         if self.whole_characters and not recipe.is_byte_level:
             raise BadOption(
                 "whole characters are for models of bytes, and the tokens of this model have whole "

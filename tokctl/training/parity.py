@@ -16,7 +16,7 @@ from tokctl.model import Model, ParityRecord, Recipe
 from tokctl.sources import AUTO, Named, ReadOptions, Source, opened
 from tokctl.training.counting import Progress, TextStats, count, digest_of
 from tokctl.training.options import MOST, Number, Timing, TrainOptions, exact
-from tokctl.training.training import core_settings, first_tokens, record_of, with_hint
+from tokctl.training.training import core_settings, record_of, with_hint
 
 VARIANTS = ("base", "window")
 MEASURES = ("tokens", "bytes", "characters")
@@ -195,7 +195,7 @@ def check_parity(
 ) -> None:
     """Raise TokctlError for options that conflict, before any text is read."""
     options.check_against(recipe)
-    if not recipe.traits.learns_merges or recipe.merges_by_likelihood:
+    if recipe.traits.learns != "merges" or recipe.merges_by_likelihood:
         why = "by likelihood" if recipe.merges_by_likelihood else "without merges"
         raise BadOption(
             f"parity-aware training chooses merges by count, and {recipe.algorithm} is trained "
@@ -203,7 +203,7 @@ def check_parity(
             "take --algo bpe" + (", or --score count" if recipe.merges_by_likelihood else ""),
             "conflict",
         )
-    if recipe.removal or recipe.traits.learns_superwords:
+    if recipe.removal or recipe.traits.reads_twice:
         what = "removes tokens" if recipe.removal else "merges neighbouring words"
         raise BadOption(
             f"parity-aware training only merges pairs within words, and {recipe.algorithm} also "
@@ -327,7 +327,7 @@ def fill_by_language(
     targets = [exact(name, parity.targets.get(name, 1)) for name in languages]
     limit = exact("the window's limit", parity.limit)
     has_window = parity.variant == "window"
-    special = first_tokens(recipe)
+    special = recipe.first_tokens
     report = (lambda size: progress("merge", size, options.vocab_size)) if progress else None
     try:
         trained = _native.train_parity(

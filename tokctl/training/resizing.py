@@ -17,7 +17,7 @@ from heapq import heapify, heappop, heappush
 from tokctl.core.errors import BadOption, Unsupported
 from tokctl.model import Merge, Model, Recipe
 from tokctl.model.byte_level import BYTES, unspell
-from tokctl.model.parts import AddedToken, check_added, is_lossless
+from tokctl.model.parts import AddedToken, check_added
 
 #: Fields in which the recipe may differ from the model that it extends: they don't affect how a
 #: text is segmented.
@@ -26,26 +26,12 @@ _MAY_DIFFER = {"name", "special_tokens", "post_processors", "decoders", "stages"
 
 def check_extension(old: Model, recipe: Recipe) -> None:
     """Raise TokctlError if training can't continue from `old` with `recipe`."""
-    if recipe.removal or old.recipe.removal:
-        raise Unsupported(
-            f"a {old.recipe.algorithm} model can't be extended after tokens were removed: further "
-            "training might remove others",
-            "train a new one on the old and the new texts together",
-        )
-    if recipe.traits.has_scores or old.recipe.traits.has_scores:
-        raise Unsupported(
-            "a unigram model can't be extended: its scores are those of one vocabulary",
-            "train a new one on the old and the new texts together",
-        )
-    if recipe.traits.learns_superwords:
-        raise Unsupported(
-            "a model of superwords can't be extended: its supermerges compete with its merges",
-            "train a new one on the old and the new texts together",
-        )
+    for either in (old.recipe, recipe):
+        either.traits.check_extension(either)
     for entry in fields(Recipe):
         if entry.name in _MAY_DIFFER:
             continue
-        if entry.name == "pre_tokenizers" and _can_split_anew(old.recipe, recipe):
+        if entry.name == "pre_tokenizers" and recipe.traits.can_split_anew(old.recipe, recipe):
             continue
         old_value, new_value = getattr(old.recipe, entry.name), getattr(recipe, entry.name)
         if old_value != new_value:
@@ -62,25 +48,8 @@ def check_extension(old: Model, recipe: Recipe) -> None:
             "keep the special tokens of the model; new ones may be added",
             "conflict",
         )
-    merged = {merge.token for merge in old.merges}
-    learns_merges = recipe.traits.learns_merges
-    if learns_merges and not merged and any(_is_long(old, id_) for id_ in range(len(old.tokens))):
-        raise Unsupported(
-            "the model to extend has no merges: its file does not say how its tokens were made",
-            "extend a model that tokctl has trained, or one whose file lists merges; for a file of "
-            "ranks, tokctl convert --to huggingface writes one",
-        )
+    recipe.traits.check_known_merges(old)
     _check_spellings(old, new_special_tokens(old, recipe), "special token")
-
-
-def _can_split_anew(old: Recipe, recipe: Recipe) -> bool:
-    """Return whether training can continue with other pre-tokenizers.
-
-    The old merges then apply within the new pre-tokens, as in SuperBPE's second stage (arXiv
-    2503.13423).
-    """
-    parts = (*old.pre_tokenizers, *recipe.pre_tokenizers)
-    return recipe.traits.is_plain_bpe and recipe.is_byte_level and all(map(is_lossless, parts))
 
 
 def _check_spellings(old: Model, tokens: Iterable[str], what: str) -> None:
@@ -101,11 +70,6 @@ def _check_spellings(old: Model, tokens: Iterable[str], what: str) -> None:
 def _value_text(value: object) -> str:
     """Return a field of a recipe as text for a message."""
     return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
-
-
-def _is_long(old: Model, id_: int) -> bool:
-    """Return whether the token has more than one symbol and is not reserved."""
-    return id_ not in old.reserved_ids and not old.recipe.is_initial_symbol(old.tokens[id_])
 
 
 def new_special_tokens(old: Model, recipe: Recipe) -> tuple[str, ...]:
@@ -208,7 +172,7 @@ def prune(model: Model, size: int) -> Model:
             "smaller model would lack other tokens",
             "prune the model before tokens are removed, or train a smaller one",
         )
-    kept = _permanent_ids(model)
+    kept = model.recipe.traits.permanent_ids(model)
     if size < len(kept):
         raise BadOption(
             f"{size} ids are too few: the special tokens and the alphabet of this model "
@@ -219,10 +183,8 @@ def prune(model: Model, size: int) -> Model:
     if size == len(model.tokens):
         return model
     if not model.merges:
-        ranked = [id_ for id_ in range(len(model.tokens)) if id_ not in kept]
-        if model.recipe.traits.has_scores:
-            # The sort is stable: tied pieces stay in id order.
-            ranked.sort(key=lambda id_: -model.scores[id_])
+        ids = [id_ for id_ in range(len(model.tokens)) if id_ not in kept]
+        ranked = model.recipe.traits.ranked(model, ids)
         return keep_only(model, kept | set(ranked[: size - len(kept)]))
     kept_merges = []
     for merge in _merges_in_order(model):
@@ -255,21 +217,6 @@ def _merges_in_order(model: Model) -> Iterator[Merge]:
             yield supermerges.popleft()
         yield merge
     yield from supermerges
-
-
-def _permanent_ids(model: Model) -> set[int]:
-    """Return the ids that always stay."""
-    recipe = model.recipe
-    kept = {token.id for token in model.added}
-    if recipe.traits.by_frequency:
-        return kept
-    merged = {merge.token for merge in (*model.merges, *model.supermerges)}
-    for id_, token in enumerate(model.tokens):
-        is_symbol = model.recipe.is_initial_symbol(token)
-        # In a model with merges, a token that no merge makes is an initial symbol.
-        if is_symbol or (merged and id_ not in merged):
-            kept.add(id_)
-    return kept
 
 
 def ids_by_use(
@@ -312,9 +259,12 @@ def ids_by_use(
     if size is not None:
         _check_size(len(kept), size)
     permanent = model.reserved_ids | model.user_defined | {token.id for token in model.added}
-    by_frequency = model.recipe.traits.by_frequency
-    is_symbol = model.recipe.is_byte_token if by_frequency else model.recipe.is_initial_symbol
-    permanent |= {id_ for id_, token in enumerate(model.tokens) if is_symbol(token)}
+    recipe = model.recipe
+    permanent |= {
+        id_
+        for id_, token in enumerate(model.tokens)
+        if recipe.traits.is_initial_symbol(recipe, token)
+    }
     pairs_of: dict[int, list[Sequence[int]]] = {}
     for pair in pairs:
         pairs_of.setdefault(pair[2], []).append(pair[:2])
@@ -370,11 +320,7 @@ def _keep(model: Model, kept_ids: set[int], merges: Iterable[Merge]) -> Model:
             vocab_size=len(kept),
             exhausted=False,
             pruned_from=len(model.tokens),
-            alphabet_size=(
-                len(kept) - len(model.reserved_ids)
-                if model.recipe.traits.learns_characters
-                else record.alphabet_size
-            ),
+            alphabet_size=model.recipe.traits.alphabet_size(model, len(kept)),
             initial_merges=sum(rank < record.initial_merges for rank in ranks),
             extended=bisect_left(kept, record.extended),
             stage_ends=tuple(bisect_left(kept, end) for end in record.stage_ends),

@@ -79,7 +79,7 @@ def _criteria(comparison: Comparison, models: Mapping[str, Tokenizer]) -> list[s
     """Return sentences on pairs of WordPiece models that differ only in their merge criterion."""
     by_score: dict[tuple[str, str], str] = {}
     for name, model in models.items():
-        if model.merges and model.recipe.traits.marks_continuations:
+        if model.merges and model.recipe.marker.is_continuation:
             by_score.setdefault((model.recipe.algorithm, model.recipe.score), name)
     tokens = {model.name: model.total.counts.tokens for model in comparison.models}
     found = []

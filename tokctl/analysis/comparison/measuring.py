@@ -604,7 +604,8 @@ def at_equal_sizes(
     reached_sizes = [
         tokenizer.vocab_size
         for (_, size), tokenizer in trained.items()
-        if size == largest_size and not tokenizer.recipe.traits.by_frequency
+        if size == largest_size
+        and not (tokenizer.recipe.looks_up_pre_tokens or tokenizer.recipe.emits_symbols)
     ]
     common_size = min(reached_sizes, default=largest_size)
     if common_size >= largest_size:

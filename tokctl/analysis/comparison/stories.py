@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from hashlib import sha256
-from math import exp
 
 from tokctl._native import NO_ID, Stepper
 from tokctl.analysis.comparison.measuring import Trained
@@ -23,9 +22,9 @@ from tokctl.analysis.explain.states import Criterion, as_trained, count_pre_toke
 from tokctl.analysis.explain.vocabulary import is_byte_token
 from tokctl.analysis.texts import Text, count_words
 from tokctl.core.humanize import listed, times
+from tokctl.model.algorithms.unigram import USUAL_LONGEST_PIECE
 from tokctl.tokenizer import Tokenizer
 from tokctl.training.counting import digest_of
-from tokctl.training.training import USUAL_LONGEST_PIECE
 
 #: Number of words that are picked from the sentences.
 STORIES = 6
@@ -224,8 +223,8 @@ class Reasons:
             if self._is_byte(encoding.raw_ids[place]):
                 return f"it has no token for {covered}: it is encoded as bytes"
         recipe = self.tokenizer.recipe
-        if recipe.traits.learns_characters:
-            return "each character is a token"
+        if why := recipe.traits.why_split:
+            return why
         if len(ids) == 1:
             whole = self._whole(ids[0])
             apart = len(encoding) > 1 and ids[0] not in self.tokenizer.model.reserved_ids
@@ -236,9 +235,9 @@ class Reasons:
             for place in covering[:-1]
             if encoding.word_ids[place] == encoding.word_ids[place + 1]
         ]
-        if not pairs or (recipe.traits.has_scores and len(pairs) < len(ids) - 1):
+        if not pairs or (recipe.maximizes_probability and len(pairs) < len(ids) - 1):
             return "the pre-tokenizer cuts it there"
-        if recipe.traits.has_scores:
+        if recipe.maximizes_probability:
             return self._no_piece(word)
         if recipe.has_ranks or not self.tokenizer.merges:
             first, second = map(self._name, pairs[0])
@@ -252,9 +251,8 @@ class Reasons:
     def _unknown(self, word: str, missing: str) -> str:
         """Return the reason why the word, or `missing` in it, is unknown."""
         recipe = self.tokenizer.recipe
-        if recipe.traits.learns_words:
-            which = "" if missing == word else f"{missing} is "
-            return f"{which}not among the words that it has tokens for"
+        if why := recipe.traits.why_unknown:
+            return why if missing == word else f"{missing} is {why}"
         if recipe.matches_longest and recipe.unknown != "char":
             most = recipe.max_input_chars
             if most is not None and len(missing) > most:
@@ -271,10 +269,8 @@ class Reasons:
         model = self.tokenizer.model
         if id_ in model.reserved_ids:
             return "an added token"
-        if model.recipe.traits.has_scores:
-            return f"a whole piece, probability {exp(model.scores[id_]):.2g}"
-        if model.recipe.traits.learns_words:
-            return f"counted {model.counts[id_]:,} times" if model.counts else "a token"
+        if why := model.recipe.traits.why_whole(model, id_):
+            return why
         history = history_of(self.tokenizer)
         if id_ not in history.made_by:
             return "a token of its own"

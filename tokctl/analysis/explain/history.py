@@ -403,7 +403,7 @@ def check_merges(tokenizer: Tokenizer) -> None:
             "pairs",
             "--word TEXT and --token TOKEN show the merges that follow from the ranks",
         )
-    if recipe.traits.has_scores:
+    if recipe.maximizes_probability:
         raise BadOption(
             "a unigram model has no merges: its pieces are chosen by likelihood",
             "see the rounds of its training: --rounds"
@@ -411,7 +411,7 @@ def check_merges(tokenizer: Tokenizer) -> None:
             else "see the score of a piece: --token PIECE",
             "conflict",
         )
-    if not recipe.traits.learns_merges:
+    if recipe.traits.learns != "merges":
         raise BadOption(
             f"a {recipe.algorithm} model has no merges: its tokens are chosen by count",
             "see how often a token was counted: --token TOKEN",
@@ -493,7 +493,7 @@ def rounds(tokenizer: Tokenizer) -> list[Round]:
     Raises:
         TokctlError: the model is of another algorithm, or its file does not describe the training.
     """
-    if not tokenizer.recipe.traits.has_scores:
+    if not tokenizer.recipe.maximizes_probability:
         algorithm = tokenizer.recipe.algorithm
         hint = (
             "see its merges: --merges :" if step_count(tokenizer) else "see a token: --token TOKEN"

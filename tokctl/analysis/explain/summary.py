@@ -170,7 +170,7 @@ def summarize(tokenizer: Tokenizer) -> Summary:
         recipe=recipe,
         training=model.training,
         vocab_size=tokenizer.vocab_size,
-        merges=total if recipe.traits.learns_merges and not recipe.has_ranks else None,
+        merges=total if recipe.traits.lists_merges(recipe) else None,
         supermerges=len(model.supermerges),
         merges_before=_before_superwords(tokenizer),
         special=tokenizer.special_ids,
@@ -192,8 +192,8 @@ def summarize(tokenizer: Tokenizer) -> Summary:
         differences=() if refused else _differences(tokenizer),
         source=file_facts(tokenizer),
         frequent=_first(tokenizer, ids, model.counts),
-        highest=_first(tokenizer, ids, model.scores) if recipe.traits.has_scores else (),
-        lowest=_first(tokenizer, ids, model.scores, sign=1) if recipe.traits.has_scores else (),
+        highest=_first(tokenizer, ids, model.scores) if recipe.maximizes_probability else (),
+        lowest=_first(tokenizer, ids, model.scores, sign=1) if recipe.maximizes_probability else (),
         rounds=tuple(model.rounds),
         languages=language_shares(model.parity) if model.parity else None,
         removed=None if model.events is None else len(model.events.removed),
@@ -385,7 +385,7 @@ def merge_curve(tokenizer: Tokenizer) -> list[MergePoint]:
 def score_curve(tokenizer: Tokenizer) -> list[ScorePoint]:
     """Return pieces spread over all ranks by score; empty if the model has no scores."""
     model = tokenizer.model
-    if not tokenizer.recipe.traits.has_scores:
+    if not tokenizer.recipe.maximizes_probability:
         return []
     ids = sorted(text_ids(tokenizer), key=lambda id_: (-model.scores[id_], id_))
     return [

@@ -167,7 +167,7 @@ def piece_score(tokenizer: Tokenizer, id_: int, places: _Places | None = None) -
     """Return the value of a Unigram piece; None for other tokens and other models."""
     model = tokenizer.model
     if (
-        not model.recipe.traits.has_scores
+        not model.recipe.maximizes_probability
         or id_ in model.reserved_ids
         or is_byte_token(tokenizer, id_)
     ):
@@ -597,7 +597,7 @@ class _CardMaker:
         self.rules = token_rules(tokenizer)
         self.ranked = tokenizer.recipe.has_ranks
         self.matches = tokenizer.recipe.matches_longest
-        self.scored = tokenizer.recipe.traits.has_scores
+        self.scored = tokenizer.recipe.maximizes_probability
 
     def card(self, id_: int) -> TokenCard:
         """Return the card of token `id_`."""

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokctl import _native
-from tokctl.analysis.explain.history import history_of
 from tokctl.analysis.metrics import space_mark
 
 if TYPE_CHECKING:
@@ -93,24 +92,7 @@ def kind_of(tokenizer: Tokenizer, id_: int) -> str:
         return "byte"
     if id_ in model.reserved_ids:
         return "added"
-    traits = tokenizer.recipe.traits
-    if traits.learns_words:
-        return "word"
-    if traits.learns_characters:
-        return "character"
-    if traits.has_scores:
-        return "piece" if len(model.tokens[id_].decode()) > 1 else "character"
-    if id_ in model.superword_ids:
-        return "superword"
-    if id_ in history_of(tokenizer).made_by:
-        return "merged"
-    if model.training is not None:
-        return "alphabet"
-    text = token_text(tokenizer, id_)
-    units = len(text) if tokenizer.recipe.is_byte_level else len(text.decode())
-    if units <= 1:
-        return "alphabet"
-    return "merged" if tokenizer.recipe.has_ranks else "other"
+    return tokenizer.recipe.traits.kind_of(model, id_, token_text(tokenizer, id_))
 
 
 def place_of(tokenizer: Tokenizer, id_: int) -> str:
@@ -126,10 +108,8 @@ def place_of(tokenizer: Tokenizer, id_: int) -> str:
         return "word end" if token.endswith(mark) else "before the word end"
     if space := space_mark(tokenizer.recipe):
         return "word start" if token.startswith(space.encode()) else "continuation"
-    if tokenizer.recipe.traits.learns_words:
-        return "whole word"
-    if tokenizer.recipe.traits.learns_characters:
-        return "any place"
+    if place := tokenizer.recipe.traits.token_place:
+        return place
     if b" " in token.strip():
         return "several words"
     return "space before" if token[:1].isspace() else "no space before"
@@ -347,7 +327,7 @@ def _neighbours(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
     strange = [char.encode() for char in _STRANGE if char.encode() not in known]
     if tokenizer.recipe.matches_longest:
         strange = []  # an unknown character makes the whole word unknown
-    if tokenizer.recipe.traits.has_scores:
+    if tokenizer.recipe.maximizes_probability:
         alphabet = []  # unknown neighbours suffice: they don't change the best path of the rest
     for neighbour in [*strange, *alphabet[:NEIGHBOURS]]:
         yield neighbour, b""

@@ -629,7 +629,7 @@ def look_up(
         token = None if id_ == NO_ID else tokenizer.tokens[id_]
         count = model.counts[id_] if model.counts and token is not None else None
         found.append(Lookup(part, token, count))
-    unit = "word" if whole and tokenizer.recipe.traits.learns_words else "character"
+    unit = "word" if tokenizer.recipe.traits.learns == "words" else "character"
     return LookedUpWord(data, unit, len(known), tuple(found), names, ids)
 
 
@@ -772,7 +772,7 @@ def _word(
     recipe = tokenizer.recipe
     if recipe.matches_longest:
         return match_word(tokenizer, data)
-    if recipe.traits.has_scores:
+    if recipe.maximizes_probability:
         return ScoredWord(data, paths_of(tokenizer, data, nbest), names, ids)
     if recipe.removal:
         return refined_word(tokenizer, data, names, ids)

@@ -276,7 +276,7 @@ def _row(model: Model) -> dict[str, Any]:
         "segmentation": recipe.segmentation,
         "unk": None if recipe.unk_token is None else model.special_ids[recipe.unk_token],
         "unknown": recipe.unknown,
-        "unknownScore": _unknown_score(model) if recipe.traits.has_scores else 0,
+        "unknownScore": _unknown_score(model) if recipe.maximizes_probability else 0,
         "fuse": recipe.fuse_unknown,
         "bytes": _bytes(model) if recipe.byte_fallback else None,
         "whole": recipe.whole_words,
@@ -369,7 +369,7 @@ def _columns(model: Model) -> bytes:
         parts.append(_merges(merges, texts, model.reserved_ids))
     elif recipe.has_ranks and model.scores:
         parts.append(_varints(_ranks(model)))
-    elif recipe.traits.has_scores:
+    elif recipe.maximizes_probability:
         single = recipe.rounds_to_single
         defined = model.user_defined
         scores = [

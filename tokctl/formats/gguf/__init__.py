@@ -669,7 +669,7 @@ def _merge_triples(model: Model) -> list[tuple[int, ...]]:
 
 def _model_name(recipe: Recipe) -> str:
     """Return llama.cpp's name for a model of this kind; the draft checks the details."""
-    if recipe.traits.is_plain_bpe and not recipe.emits_symbols:
+    if recipe.traits.is_plain_bpe:
         if recipe.marker.text:
             raise UnsupportedByFormat(
                 "its words have a marker, which llama.cpp's BPE can't express"
@@ -677,7 +677,7 @@ def _model_name(recipe: Recipe) -> str:
         if recipe.is_byte_level:
             return "gpt2"
         return "gemma4" if recipe.pre_tokenizers == (_LINE_FEEDS,) else "llama"
-    if recipe.traits.has_scores:
+    if recipe.maximizes_probability:
         return "t5"
     if recipe.matches_longest:
         return "bert"

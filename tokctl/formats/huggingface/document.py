@@ -554,7 +554,7 @@ def _can_be_made(recipe: Recipe, token: AddedToken) -> bool:
     text = token.text
     if recipe.matches_longest or recipe.looks_up_pre_tokens or recipe.whole_words:
         return _is_one_pre_token(recipe, text.removeprefix(recipe.marker.text))
-    if recipe.traits.has_scores:
+    if recipe.maximizes_probability:
         raw = bool(recipe.normalizers) and not token.normalized
         return token.single_word or (raw and not token.special)
     if recipe.is_byte_level:
@@ -616,36 +616,15 @@ def _with(model: Model, **fields: Any) -> Model:
     return replace(model, recipe=replace(model.recipe, **fields))
 
 
-def _precision(model: Model) -> Steps:
-    recipe = model.recipe
-    if recipe.precision == "single":
-        lost = "sums of log probabilities in single precision, which decide between near-equal ways"
-        # Models that merge do not add scores, so they lose nothing.
-        if recipe.byte_fallback:
-            lost += ", and bytes that no text can spell (<0x41>)"
-        yield Simplification(
-            _with(model, precision="double"), lost if recipe.traits.has_scores else None
-        )
+def _algorithm(model: Model) -> Steps:
+    """Yield what the library's own model of this algorithm does differently."""
+    for difference in model.recipe.traits.huggingface_differences(model.recipe):
+        model = _with(model, **difference.fields)
+        yield Simplification(model, difference.lost)
 
 
 def _unknown(model: Model) -> Steps:
     recipe = model.recipe
-    if recipe.traits.has_scores and not recipe.fuse_unknown:
-        yield Simplification(
-            _with(model, fuse_unknown=True), "one unknown token for each unknown character"
-        )
-    elif recipe.traits.learns_words and recipe.fuse_unknown:
-        yield Simplification(
-            _with(model, fuse_unknown=False), "one unknown token for several unknown words"
-        )
-    elif recipe.traits.learns_characters and recipe.looks_up_pre_tokens and recipe.fuse_unknown:
-        yield Simplification(
-            _with(model, fuse_unknown=False), "one unknown token for several characters"
-        )
-    if recipe.traits.marks_continuations and recipe.unknown != "word":
-        yield Simplification(
-            _with(model, unknown="word"), "an unknown token for the unknown character alone"
-        )
     if drops_unknown(recipe) and not needs_unknown(recipe):
         yield Simplification(
             model, "that a character without a token is an error: it drops it in silence"
@@ -666,23 +645,9 @@ def _scores(model: Model) -> Steps:
         return
     makeable = [score for id_, score in enumerate(model.scores) if id_ not in model.reserved_ids]
     lowest = min(makeable, default=0.0)
-    if model.recipe.traits.has_scores and makeable and min(model.scores) < lowest:
+    if model.recipe.maximizes_probability and makeable and min(model.scores) < lowest:
         yield Simplification(
             replace(model, scores=[max(score, lowest) for score in model.scores]), None
-        )
-
-
-def _segmentation(model: Model) -> Steps:
-    recipe = model.recipe
-    if recipe.traits.is_plain_bpe and recipe.replays_merges:
-        yield Simplification(
-            _with(model, segmentation="merges"),
-            "merges that are replayed one after the other: it merges by rank",
-        )
-    if recipe.traits.marks_continuations and not recipe.matches_longest:
-        yield Simplification(
-            _with(model, segmentation="longest-match"),
-            "WordPiece by merges: it takes the longest token that matches",
         )
 
 
@@ -820,9 +785,8 @@ def _strip_every_token(part: Part) -> Part:
 
 
 _STEPS: tuple[Callable[[Model], Steps], ...] = (
-    _segmentation,
     _scores,
-    _precision,
+    _algorithm,
     _unknown,
     _normalizers,
     _pre_tokenizers,

@@ -1,4 +1,4 @@
-"""Models in Hugging Face's format: writing each algorithm, and reading each type of model.
+"""Models in Hugging Face's format: writing any recipe, and reading each type of model.
 
 The definitions are in `tokenizers/src/models` of Hugging Face tokenizers.
 """
@@ -15,10 +15,8 @@ from tokctl.core.errors import BadModel, Unsupported
 from tokctl.formats.contract import TRY_ANOTHER_FILE
 from tokctl.formats.huggingface.components import Fields, Json, UnsupportedByFormat, unknown_type
 from tokctl.model import Marker, Recipe
+from tokctl.model.algorithms.wordpiece import NO_LIMIT
 from tokctl.model.parts import AddedToken
-
-#: Longer than any word. The format has no value for "no limit".
-_NO_LIMIT = 2**53 - 1
 
 
 def drops_unknown(recipe: Recipe) -> bool:
@@ -29,7 +27,7 @@ def drops_unknown(recipe: Recipe) -> bool:
 
 def needs_unknown(recipe: Recipe) -> bool:
     """Return whether Hugging Face's type for this recipe requires an unknown token."""
-    return recipe.traits.marks_continuations or recipe.looks_up_pre_tokens
+    return recipe.marker.is_continuation or recipe.looks_up_pre_tokens
 
 
 def needs_unknown_for_bytes(recipe: Recipe) -> bool:
@@ -37,7 +35,7 @@ def needs_unknown_for_bytes(recipe: Recipe) -> bool:
 
     Hugging Face's Unigram needs its unknown token before it falls back to bytes.
     """
-    return recipe.traits.has_scores and recipe.byte_fallback and recipe.unk_token is None
+    return recipe.maximizes_probability and recipe.byte_fallback and recipe.unk_token is None
 
 
 # -- writing --------------------------------------------------------------------------
@@ -65,53 +63,10 @@ def write_model(recipe: Recipe, unk_id: int | None, *, lossy: bool = False) -> J
     if recipe.marker.is_symbol:
         marker = recipe.marker.text
         raise UnsupportedByFormat(f"it has no word marker that is a symbol of its own ({marker})")
-    model_type = recipe.traits.huggingface.get(recipe.segmentation)
-    if model_type is None:
-        raise UnsupportedByFormat(recipe.traits.not_in_huggingface)
-    return {"type": model_type, **_WRITERS[model_type](recipe, unk_id)}
-
-
-def _bpe(recipe: Recipe, _unk_id: int | None) -> Json:
-    return {
-        "dropout": None,
-        "unk_token": recipe.unk_token,
-        "continuing_subword_prefix": None,
-        "end_of_word_suffix": recipe.marker.text or None,
-        "fuse_unk": recipe.fuse_unknown,
-        "byte_fallback": recipe.byte_fallback,
-        "ignore_merges": recipe.whole_words,
-    }
-
-
-def _wordpiece(recipe: Recipe, _unk_id: int | None) -> Json:
-    if recipe.unknown != "word":
-        raise UnsupportedByFormat("its WordPiece knows no unknown characters, only unknown words")
-    return {
-        "unk_token": recipe.unk_token,
-        "continuing_subword_prefix": recipe.marker.text,
-        "max_input_chars_per_word": (
-            _NO_LIMIT if recipe.max_input_chars is None else recipe.max_input_chars
-        ),
-    }
-
-
-def _unigram(recipe: Recipe, unk_id: int | None) -> Json:
-    if recipe.precision != "double":
-        raise UnsupportedByFormat("its Unigram adds log probabilities in double precision")
-    if not recipe.fuse_unknown:
-        raise UnsupportedByFormat("its Unigram makes one unknown token of several characters")
-    return {"unk_id": unk_id, "byte_fallback": recipe.byte_fallback}
-
-
-def _word_level(recipe: Recipe, _unk_id: int | None) -> Json:
-    if recipe.fuse_unknown:
-        raise UnsupportedByFormat("its WordLevel makes an unknown token of every unknown word")
-    if recipe.byte_fallback:
-        raise UnsupportedByFormat("its WordLevel does not fall back to bytes")
-    return {"unk_token": recipe.unk_token}
-
-
-_WRITERS = {"BPE": _bpe, "WordPiece": _wordpiece, "Unigram": _unigram, "WordLevel": _word_level}
+    for difference in recipe.traits.huggingface_differences(recipe):
+        if difference.refusal:
+            raise UnsupportedByFormat(difference.refusal)
+    return recipe.traits.huggingface_model(recipe, unk_id)
 
 
 # -- reading --------------------------------------------------------------------------
@@ -219,7 +174,7 @@ def _read_wordpiece(fields: Fields, lists: ModelFile | None) -> DocumentModel:
         "tie_break": "lowest-id",
         "segmentation": "longest-match",
         "marker": Marker("continuation", prefix),
-        "max_input_chars": None if limit >= _NO_LIMIT else limit,
+        "max_input_chars": None if limit >= NO_LIMIT else limit,
     }
     return _read_vocabulary(fields, lists, fields.text("unk_token"), recipe)
 

@@ -4,15 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tokctl.core.errors import BadOption
-from tokctl.model.algorithms.algorithm import Algorithm
+from tokctl.core.errors import BadOption, Unsupported
+from tokctl.model.algorithms.merging import MergingAlgorithm
 
 if TYPE_CHECKING:
+    from tokctl.model.algorithms.job import Trained, TrainingJob
     from tokctl.model.recipe import Recipe
 
 
-class BoundlessBpe(Algorithm):
+class BoundlessBpe(MergingAlgorithm):
     """BoundlessBPE, which merges bytes by count and nothing else."""
+
+    name = "boundless"
+    title = "BoundlessBPE"
+    default = {
+        "pre_tokenizers": "o200k",
+        "units": "bytes",
+        "alphabet": "bytes",
+        "tie_break": "lowest-id",
+    }
+    # The second segmentation is for models whose training removed tokens (`--threshold`).
+    segmentations = ("merges", "events-to-symbols")
+    options = ("tie_break", "min_frequency", "threshold")
+    token_kinds = ("special", "alphabet", "merged", "superword")
+    not_in_huggingface = "its BPE never makes one token of several pre-tokens"
+    reads_bytes = True
+    reads_twice = True
+    is_nested = True
+
+    def train(self, job: TrainingJob) -> Trained:
+        """Merge pairs inside pre-tokens, then pairs of whole pre-tokens."""
+        from tokctl.model.algorithms.merge_training import train_superwords
+
+        return train_superwords(job)
 
     def check(self, recipe: Recipe) -> None:
         """Raise TokctlError if anything comes before the merges of a recipe."""
@@ -35,26 +59,20 @@ class BoundlessBpe(Algorithm):
             )
         super().check_training(recipe, options)
 
+    def check_extension(self, recipe: Recipe) -> None:
+        """Raise TokctlError."""
+        super().check_extension(recipe)
+        raise Unsupported(
+            "a model of superwords can't be extended: its supermerges compete with its merges",
+            "train a new one on the old and the new texts together",
+        )
 
-BOUNDLESS = BoundlessBpe(
-    name="boundless",
-    title="BoundlessBPE",
-    default={
-        "pre_tokenizers": "o200k",
-        "units": "bytes",
-        "alphabet": "bytes",
-        "tie_break": "lowest-id",
-    },
-    # The second segmentation is for models whose training removed tokens (`--threshold`).
-    segmentations=("merges", "events-to-symbols"),
-    trainer="superwords",
-    options=("tie_break", "min_frequency", "threshold"),
-    token_kinds=("special", "alphabet", "merged", "superword"),
-    exhausted="no pair was left to merge",
-    huggingface={},
-    not_in_huggingface="its BPE never makes one token of several pre-tokens",
-    learns_merges=True,
-    learns_superwords=True,
-    reads_bytes=True,
-    is_nested=True,
-)
+    def choice(self, recipe: Recipe) -> tuple[str, str]:
+        """Return the rule of BPE with the one for supermerges."""
+        label, text = super().choice(recipe)
+        return label, f"{text}; a pair of whole words (a supermerge) where it is more frequent"
+
+    def encoding(self, recipe: Recipe) -> str:
+        """Return how merges and supermerges encode."""
+        text = super().encoding(recipe)
+        return f"{text}; then words side by side that are one token each, by their supermerges"

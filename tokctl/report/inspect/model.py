@@ -285,32 +285,6 @@ _MARKERS = {
     "continuation": "{} on every symbol but the first of a word",
 }
 
-_SCORES = {
-    "count": "the pair with the highest count",
-    "likelihood": "the pair with the highest count(ab) / (count(a) count(b))",
-}
-
-_TIES = {
-    "first-seen": "of equals the one seen first",
-    "rewritten-last": "of equals the one seen first, rewritten words moved to the end",
-    "lowest-id": "of equals the one with the lowest ids",
-    "highest-text": "of equals the one whose text comes last",
-}
-
-_SEGMENTATIONS = {
-    "merges": "merges by rank, the earliest learned first",
-    "replay": "merges replayed in the order learned",
-    "ranks": "any two neighbours that spell a token merge, the token of the lowest rank first",
-    "longest-match": "the longest token first, from left to right",
-    "viterbi": "the segmentation with the highest sum of scores (Viterbi)",
-    "lookup": "each pre-token is looked up whole",
-    "symbols": "one token per character",
-    "events": "merges and removals replayed in the order learned",
-    "events-to-symbols": "merges and removals replayed in the order learned, to bytes",
-    "demolish": "merges by rank; then each scaffold token becomes the tokens it was made of",
-    "remerge": "merges by rank; then residues become what they were made of, which merges again",
-}
-
 
 def _labels_once(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Yield the pairs with each repeated label replaced by an empty one."""
@@ -345,7 +319,7 @@ def recipe_facts(recipe: Recipe, *, trained: bool = True) -> Iterator[tuple[str,
         yield "symbols", f"{recipe.units}, {_marked(recipe)}"
     if trained:
         yield from _choice(recipe)
-    yield "encoded", _encoded(recipe)
+    yield "encoded", recipe.traits.encoding(recipe)
     yield "unknown", _unknown(recipe)
     yield from _parts("around", recipe.post_processors)
     yield from _parts("decoded", recipe.decoders)
@@ -383,20 +357,10 @@ def part_text(part: Part) -> str:
 
 def _choice(recipe: Recipe) -> Iterator[tuple[str, str]]:
     """Yield how the training chose the tokens."""
-    ties = f"{_TIES[recipe.tie_break]} ({recipe.tie_break})"
-    if recipe.traits.learns_merges:
-        more = ""
-        if recipe.traits.learns_superwords:
-            more = "; a pair of whole words (a supermerge) where it is more frequent"
-        yield "merged", f"{_SCORES[recipe.score]}; {ties}{more}"
-        for number, stage in enumerate(recipe.stages, start=1):
-            name = f"stage {number}" if len(recipe.stages) > 1 else "limits"
-            yield name, "; ".join(_stage(stage)) or "whatever the pre-tokenizers leave together"
-    elif recipe.traits.has_scores:
-        yield "chosen", "pieces that the text's likelihood would lose most without (EM, pruning)"
-    else:
-        what = "pre-tokens" if recipe.looks_up_pre_tokens else "characters"
-        yield "chosen", f"the most frequent {what}; of equals the one seen first"
+    yield recipe.traits.choice(recipe)
+    for number, stage in enumerate(recipe.stages, start=1):
+        name = f"stage {number}" if len(recipe.stages) > 1 else "limits"
+        yield name, "; ".join(_stage(stage)) or "whatever the pre-tokenizers leave together"
 
 
 def _stage(stage: TrainingStage) -> Iterator[str]:
@@ -409,17 +373,6 @@ def _stage(stage: TrainingStage) -> Iterator[str]:
         yield f"tokens of up to {plural(stage.max_words, 'word')}"
     if stage.forbidden:
         yield f"none contains {' or '.join(map(visible, stage.forbidden))}"
-
-
-def _encoded(recipe: Recipe) -> str:
-    text = _SEGMENTATIONS[recipe.segmentation]
-    if recipe.traits.learns_superwords:
-        text += "; then words side by side that are one token each, by their supermerges"
-    if recipe.whole_words:
-        text = f"a pre-token that is a token stays whole; else {text}"
-    if recipe.precision == "single" and recipe.traits.has_scores:
-        text += ", sums in single precision"
-    return text
 
 
 def _unknown(recipe: Recipe) -> str:
@@ -470,7 +423,10 @@ def training_facts(
     for name, option in options_of(usual).items():
         if option.told and (value := getattr(record, name)) != getattr(usual, name):
             asked += ", " + option.told.replace("{}", _option_value(value))
-    yield "asked for", asked + (f", but {_exhausted(recipe)}" if record.exhausted else "")
+    yield (
+        "asked for",
+        asked + (f", but {recipe.traits.exhausted_briefly}" if record.exhausted else ""),
+    )
     if record.stage_ends:
         begun = enumerate(record.stage_ends, start=2)
         yield "stages", ", ".join(f"stage {n} began at {end:,}" for n, end in begun) + " ids"
@@ -509,12 +465,6 @@ def _turns(record: ParityRecord) -> str:
     if record.global_merges:
         chose += f"; the first {plural(record.global_merges, 'merge')} by the counts of all"
     return chose
-
-
-def _exhausted(recipe: Recipe) -> str:
-    if recipe.traits.learns_merges:
-        return "no pair was left"
-    return f"the text gave no more {'pieces' if recipe.traits.has_scores else 'tokens'}"
 
 
 def _whole_recipe(model: Model, source: FileFacts) -> Iterator[tuple[str, str]]:

@@ -34,7 +34,7 @@ class Engine:
             for token in model.added
             if token.strip_left or token.strip_right or token.normalized
         }
-        self._unknown = tokenizer.unk_id if model.recipe.traits.has_scores else None
+        self._unknown = tokenizer.unk_id if model.recipe.maximizes_probability else None
         if self._unknown is not None:
             self._renamed.add(self._unknown)
         self._of_pre_tokens: _native.Encoder | None = None
