@@ -38,6 +38,7 @@ from tokctl.formats.holes import MOST_HOLES, filler_text
 from tokctl.model import Model, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.tokenizer import Tokenizer
+from tokctl.tokenizer.postprocess import check_number
 from tokctl.training import resizing
 
 if TYPE_CHECKING:
@@ -323,12 +324,8 @@ def _check_requests(
             "the result with --residues",
             "conflict",
         )
-    if min_uses is not None and (type(min_uses) is not int or min_uses < 1):
-        raise BadOption(
-            f"invalid value {brief(min_uses)} for min_uses",
-            "give a whole number of at least 1",
-            "bad-value",
-        )
+    if min_uses is not None:
+        check_number("min_uses", min_uses, 1)
 
 
 def _numbered(

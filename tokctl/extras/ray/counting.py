@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ray
 
-from tokctl.core.errors import BadOption
-from tokctl.core.values import ProgressCount, brief
+from tokctl.core.values import ProgressCount
 from tokctl.extras import arrow
 from tokctl.extras.ray.tasks import (
     RETRIES,
@@ -41,6 +40,7 @@ from tokctl.sources import Batch, Records, Source, total_size
 from tokctl.sources import tables as table_columns
 from tokctl.sources.document import Splitter
 from tokctl.sources.parts import SourcePart, joint_name, parts_of
+from tokctl.tokenizer.postprocess import check_number
 from tokctl.training import TrainOptions, counting
 from tokctl.training.counting import Progress, TextStats
 
@@ -112,12 +112,8 @@ class Cluster:
     def __post_init__(self) -> None:
         for name in ("part_size", "partitions"):
             value = getattr(self, name)
-            if value is not None and not (type(value) is int and value > 0):
-                raise BadOption(
-                    f"invalid value {brief(value)} for {name}",
-                    "give a whole number of at least 1",
-                    "bad-value",
-                )
+            if value is not None:
+                check_number(name, value, 1)
 
     def parts(self, sources: Sequence[Source]) -> list[list[SourcePart]]:
         """Return the parts of each source."""
@@ -172,7 +168,7 @@ class Cluster:
             shuffle = _Shuffle(self.partitions or min(processors, 64), memory)
             expected = max(1, _TABLES * self.part_size * COUNTED // memory)
             counts_of = partial(_Count, partitions=shuffle.partitions, rounds=expected)
-            tables = _Tables(
+            tables = _CountTables(
                 request,
                 shuffle,
                 (counts_of(*entry) for entry in enumerate(tasks)),
@@ -433,7 +429,7 @@ class _Shuffle:
             yield _Merge(_Group([]), number, 1, 1, tables, min_count, cuts)
 
 
-class _Tables:
+class _CountTables:
     """The tables of counts on the cluster: counting tasks, and the merges that they cause.
 
     Merges are urgent: they run before the counting tasks that are left.
@@ -454,7 +450,7 @@ class _Tables:
         self._tell = tell
         self._urgent: deque[_Count | _Merge] = deque()
 
-    def __iter__(self) -> _Tables:
+    def __iter__(self) -> _CountTables:
         return self
 
     def __next__(self) -> _Count | _Merge:

@@ -174,7 +174,7 @@ def _compared(
     }
     measured = {candidate: bench.measure(model, lines=True) for candidate, model in fitting.items()}
     counts = {
-        candidate: Counts.total(part.counts for part in texts)
+        candidate: Counts.total(text.counts for text in texts)
         for candidate, texts in measured.items()
     }
     fit = [candidate for candidate in fitting if candidate in eligible]
@@ -185,13 +185,12 @@ def _compared(
     )
     if name != best:
         more_tokens = _token_difference(bench, fitting, measured, name)
-    for candidate, texts in counts.items():
-        point = CurvePoint(size, texts.tokens, texts.bytes / texts.tokens)
-        curves[candidate] = merged_curve(
-            curves[candidate], replace(curves[candidate], points=(point,))
-        )
+    for candidate, own in counts.items():
+        point = CurvePoint(size, own.tokens, own.bytes / own.tokens)
+        curve = curves[candidate]
+        curves[candidate] = merged_curve(curve, replace(curve, points=(point,)))
     chosen = ChosenCandidate(CANDIDATES[name], size, fitting[name], counts[name])
-    differences = tuple(candidate for candidate in more_tokens.values() if candidate.name != name)
+    differences = tuple(one for one in more_tokens.values() if one.name != name)
     coverages = _coverages(bench, chosen, measured[name])
     coverage = best_coverage(coverages)
     ranges = {name: range_of(fitting[name].model)}

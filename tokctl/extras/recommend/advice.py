@@ -52,10 +52,10 @@ def sentences(
     ended_early = [curve for curve in curves.values() if curve.name not in compared]
     ending_notes = {
         is_same: [
-            f"{difference.name} ends at {difference.points[-1].size:,} ids"
-            for difference in ended_early
-            if difference.name in eligible
-            and (CANDIDATES[difference.name].recipe.algorithm == algorithm) is is_same
+            f"{curve.name} ends at {curve.points[-1].size:,} ids"
+            for curve in ended_early
+            if curve.name in eligible
+            and (CANDIDATES[curve.name].recipe.algorithm == algorithm) is is_same
         ]
         for is_same in (True, False)
     }
@@ -164,9 +164,8 @@ def _on_pre_tokenizer(
 
 def _compared_with(difference: CandidateDifference) -> str:
     """Return a difference as text: `bpe/gpt2 needs 4.20% more tokens [+4.00%, +4.40%]`."""
-    change = (
-        f"{percent(abs(difference.more), 2)} {'more' if difference.more >= 0 else 'fewer'} tokens"
-    )
+    way = "more" if difference.more >= 0 else "fewer"
+    change = f"{percent(abs(difference.more), 2)} {way} tokens"
     if difference.interval is None:
         return f"{difference.name} needs {change}"
     interval = f"[{100 * difference.interval.low:+.2f}%, {100 * difference.interval.high:+.2f}%]"

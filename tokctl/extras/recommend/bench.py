@@ -41,25 +41,21 @@ class CandidateBench:
         If a recipe's trainings nest, smaller models are cut out of the largest one.
         """
         models = self._made.get(candidate.name, [])
-        larger = [
-            larger_model
-            for larger_model in models
-            if size <= larger_model.vocab_size or _ran_out(larger_model)
-        ]
+        larger = [one for one in models if size <= one.vocab_size or _ran_out(one)]
         try:
             if larger and (pruned := prune_to(larger[-1], size)):
                 # Keep this model, too: cutting the next size out of a smaller model is faster.
                 self._made[candidate.name] = [models[0], pruned]
                 return pruned
-            pruned = self.train(candidate.recipe, size)
+            trained = self.train(candidate.recipe, size)
         except (CoreError, OutOfMemoryError):
             raise
         except TokctlError as error:  # the alphabet is larger than the size
             self.failed = self.failed or error
             return None
         if candidate.recipe.traits.is_nested:
-            self._made[candidate.name] = [pruned]
-        return pruned
+            self._made[candidate.name] = [trained]
+        return trained
 
     def measure(self, tokenizer: Tokenizer, *, lines: bool = False) -> list[Measurement]:
         """Measure a model on each held-out text."""

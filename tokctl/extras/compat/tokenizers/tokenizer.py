@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from operator import index
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import tokctl
 from tokctl import _native
@@ -24,6 +25,7 @@ from tokctl.tokenizer.encoding import Part, Source, encoding_of, of_parts
 from tokctl.tokenizer.postprocess import longest_first
 
 Json = dict[str, Any]
+P = ParamSpec("P")
 T = TypeVar("T")
 
 #: Fewest characters of a batch that several threads encode.
@@ -121,6 +123,21 @@ class _Component:
                 "use the parts of the package tokenizers, not parts written in Python",
             ) from None
         tokenizer._change({self.name: document}, encodes=self.name != "post_processor")
+
+
+def _asynchronous(method: Callable[P, T]) -> Callable[P, Awaitable[T]]:
+    """Return an asynchronous method that runs `method` in another thread."""
+
+    @wraps(method)
+    async def run(*args: P.args, **named: P.kwargs) -> T:
+        from asyncio import to_thread
+
+        return await to_thread(method, *args, **named)
+
+    run.__name__ = f"async_{method.__name__}"
+    run.__qualname__ = f"Tokenizer.{run.__name__}"
+    run.__doc__ = f"Return the result of `{method.__name__}`, computed in another thread."
+    return run
 
 
 class Tokenizer:
@@ -837,39 +854,10 @@ class Tokenizer:
 
     # -- asynchronous methods -------------------------------------------------------------------
 
-    async def async_encode(
-        self,
-        sequence: _Sequence,
-        pair: _Sequence | None = None,
-        is_pretokenized: bool = False,
-        add_special_tokens: bool = True,
-    ) -> Encoding:
-        """Return the result of `encode`, computed in another thread."""
-        return await _in_thread(self.encode, sequence, pair, is_pretokenized, add_special_tokens)
-
-    async def async_encode_batch(
-        self,
-        input: Sequence[Any],  # noqa: A002
-        is_pretokenized: bool = False,
-        add_special_tokens: bool = True,
-    ) -> list[Encoding]:
-        """Return the result of `encode_batch`, computed in another thread."""
-        return await _in_thread(self.encode_batch, input, is_pretokenized, add_special_tokens)
-
-    async def async_encode_batch_fast(
-        self,
-        input: Sequence[Any],  # noqa: A002
-        is_pretokenized: bool = False,
-        add_special_tokens: bool = True,
-    ) -> list[Encoding]:
-        """Return the result of `encode_batch_fast`, computed in another thread."""
-        return await _in_thread(self.encode_batch_fast, input, is_pretokenized, add_special_tokens)
-
-    async def async_decode_batch(
-        self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True
-    ) -> list[str]:
-        """Return the result of `decode_batch`, computed in another thread."""
-        return await _in_thread(self.decode_batch, sequences, skip_special_tokens)
+    async_encode = _asynchronous(encode)
+    async_encode_batch = _asynchronous(encode_batch)
+    async_encode_batch_fast = _asynchronous(encode_batch_fast)
+    async_decode_batch = _asynchronous(decode_batch)
 
     # -- training -----------------------------------------------------------------------------
 
@@ -909,12 +897,6 @@ class Tokenizer:
         vars(self).update(vars(made))  # after an error above, this tokenizer is unchanged
 
 
-async def _in_thread(call: Callable[..., T], *given: Any) -> T:
-    from asyncio import to_thread
-
-    return await to_thread(call, *given)
-
-
 def _restore(document: str, encode_special_tokens: bool) -> Tokenizer:
     made = Tokenizer.from_str(document)
     made.encode_special_tokens = encode_special_tokens
@@ -924,14 +906,8 @@ def _restore(document: str, encode_special_tokens: bool) -> Tokenizer:
 def _threads(texts: Sequence[str]) -> int:
     if len(texts) < 2 or sum(map(len, texts)) < _WORTH_THREADS:
         return 1
-    if os.environ.get("TOKENIZERS_PARALLELISM", "").lower() in (
-        "off",
-        "false",
-        "f",
-        "no",
-        "n",
-        "0",
-    ):
+    parallelism = os.environ.get("TOKENIZERS_PARALLELISM", "").lower()
+    if parallelism in ("off", "false", "f", "no", "n", "0"):
         return 1
     asked = os.environ.get("RAYON_NUM_THREADS", "")
     if asked.isdigit() and int(asked):
