@@ -252,29 +252,37 @@ def adapt(
             token_count = len(model.tokens) - len(fillers)
             _check_room(token_count if prune is None else prune, vocab_size, added.count(model))
     kept_ids = [id_ for id_ in range(len(model.tokens)) if id_ not in fillers]
-    uses = residues_found = None
+    uses = found = None
     if prunes:
         counts = _count_uses(tokenizer, _open_texts(texts, reading), errors)
         if highest is not None:
-            residues_found = residue.find(model, counts, *highest)
-            found = {token.id for token in residues_found.found}
-            kept_ids = [id_ for id_ in kept_ids if id_ not in found]
+            found = residue.find(model, counts, *highest)
+            kept_ids = sorted(set(kept_ids).difference(token.id for token in found.found))
         else:
             kept_ids = resizing.ids_by_use(
                 model, counts, _token_pairs(model), fillers, size=prune, min_uses=min_uses or 0
             )
         removed_ids = set(range(len(model.tokens))).difference(kept_ids)
         uses = sum(counts[id_] for id_ in removed_ids), counts.total()
-    if residues_found is not None and residues_found.found:
-        model = residue.without(model, residues_found, fillers)
-    elif len(kept_ids) < len(model.tokens):
-        model = resizing.keep_only(model, kept_ids)
+    model = _without_removed(model, kept_ids, found, fillers)
     if vocab_size is not None:
         _check_room(len(kept_ids), vocab_size, added.count(model))
         sources = _open_texts(texts if new_texts is None else new_texts, reading)
         room = vocab_size - added.count(model)
         model = _extend_vocabulary(model, tokenizer.model, sources, room, errors, threads, progress)
-    return _numbered(tokenizer, added.to(model), kept_ids, fillers, keep_ids, uses, residues_found)
+    return _numbered(tokenizer, added.to(model), kept_ids, fillers, keep_ids, uses, found)
+
+
+def _without_removed(
+    model: Model,
+    kept_ids: Sequence[int],
+    residues: residue.Residues | None,
+    fillers: Collection[int],
+) -> Model:
+    """Return the model with only the tokens `kept_ids`; of residues it keeps the merges."""
+    if residues is not None and residues.found:
+        return residue.without(model, residues, fillers)
+    return resizing.keep_only(model, kept_ids) if len(kept_ids) < len(model.tokens) else model
 
 
 def _check_adaptable(tokenizer: object) -> Model:
