@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from tokctl.extras.adapt import Adaptation, adapt
     from tokctl.extras.chat import ChatEncoding, encode_chat
     from tokctl.extras.compat.transformers import as_hf
-    from tokctl.extras.recommend import Recommendation, recommend
+    from tokctl.extras.recommend import recommend
+    from tokctl.extras.recommend.results import Recommendation
     from tokctl.model import Recipe
     from tokctl.model.parts import AddedToken
     from tokctl.model.presets import default_recipe, preset
@@ -55,7 +56,7 @@ _MODULES = {
     "Padding": "tokctl.tokenizer.postprocess",
     "ParityOptions": "tokctl.training.parity",
     "Recipe": "tokctl.model",
-    "Recommendation": "tokctl.extras.recommend",
+    "Recommendation": "tokctl.extras.recommend.results",
     "Texts": "tokctl.tokenizer.training",
     "TokenGap": "tokctl.analysis.gap",
     "TokenHistory": "tokctl.analysis.explain",

@@ -492,8 +492,11 @@ def ids_from_bytes(data: bytes, bits: int = ...) -> IdArray:
     """Return the array of little-endian ids of 16 or 32 bits."""
 
 class _Tokenizer(Protocol):
+    @property
+    def tokens(self) -> Sequence[str | None]:
+        """The list of the texts of all ids; None if the text of an id depends on the input."""
     def token_names(self, tokens: TextTokens, start: int, stop: int, /) -> list[str]:
-        """Return the texts of tokens `start` to `stop`."""
+        """Return the texts of tokens `start` to `stop`, some of which `tokens` lacks."""
     def as_bytes(self, text: str | bytes, /) -> bytes:
         """Return the bytes of a text that has lone surrogates or is not UTF-8."""
 
@@ -509,7 +512,8 @@ class TextTokens:
     def column(self, name: str, start: int, stop: int) -> list[Any]:
         """Return a column of `tokctl.Encoding` for tokens `start` to `stop`.
 
-        The texts in `tokens` are made by the tokenizer's `token_names`.
+        The texts in `tokens` are those of the tokenizer's list `tokens`. If one is not there, its
+        `token_names` makes all of them.
         """
 
 def trim_offsets(

@@ -30,7 +30,8 @@ from tokctl.core.files import whole_file
 from tokctl.extras.adapt import adapt
 from tokctl.extras.course.exercises import exercise
 from tokctl.extras.course.grader import judge
-from tokctl.extras.recommend import candidates_of, recommend
+from tokctl.extras.recommend import recommend
+from tokctl.extras.recommend.candidates import candidates_of
 from tokctl.extras.suite import run_suite, texts
 from tokctl.extras.suite.morphology import read_gold
 from tokctl.model import Model, Recipe

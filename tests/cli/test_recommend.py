@@ -18,7 +18,7 @@ from tests.cli.run import Result, error, tokctl
 from tests.recommend.made import lexicon_text
 from tokctl.cli.recommend import parameters
 from tokctl.core.errors import TokctlError
-from tokctl.extras.recommend import CANDIDATES
+from tokctl.extras.recommend.candidates import CANDIDATES
 from tokctl.tokenizer import Tokenizer
 
 SMALL = ("--algo", "bpe/gpt2,unigram/o200k", "--vocab", "500,1000,2000,4000")

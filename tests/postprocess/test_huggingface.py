@@ -22,7 +22,7 @@ from tests.postprocess.peers import (
     texts,
     without,
 )
-from tokctl import TokctlError
+from tokctl import TokctlError, Tokenizer, formats
 from tokctl.model.parts import bert_template as bert
 from tokctl.model.parts import roberta_template as roberta
 from tokctl.tokenizer.encoding import Encoding
@@ -286,3 +286,24 @@ def test_methods_equal_huggingface(first: str, second: str, prefix_space: bool) 
         assert ours.token_to_chars(index) == theirs.token_to_chars(index)
         assert ours.token_to_word(index) == theirs.token_to_word(index)
         assert ours.token_to_sequence(index) == theirs.token_to_sequence(index)
+
+
+@pytest.mark.parametrize("trims", [False, True])
+def test_a_templates_type_ids_need_no_options(trims: bool) -> None:
+    """A plain `encode` gives the type ids that the library gives without special tokens."""
+    template_of_four = processors.TemplateProcessing(
+        single="[CLS] $A:4", pair="$A:4 $B:1", special_tokens=[("[CLS]", 0)]
+    )
+    theirs = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel({"[CLS]": 0, "a": 1, "b": 2}, unk_token="[CLS]")
+    )
+    theirs.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    theirs.add_special_tokens(["[CLS]"])
+    byte_level_steps = [processors.ByteLevel(trim_offsets=True)] if trims else []
+    theirs.post_processor = processors.Sequence([*byte_level_steps, template_of_four])
+    ours = Tokenizer(formats.parse(theirs.to_str().encode(), "tokenizer.json"))
+    expected = theirs.encode("a b", add_special_tokens=False).type_ids
+    assert expected == [4, 4]
+    assert ours.encode("a b").type_ids == expected
+    assert [one.type_ids for one in ours.encode_batch(["a b", "b"])] == [[4, 4], [4]]
+    assert ours.encode("a b", add_special=True).type_ids == theirs.encode("a b").type_ids

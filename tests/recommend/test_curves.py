@@ -13,14 +13,8 @@ from tests.metrics.models import document
 from tests.recommend.made import lexicon_text
 from tests.twins import recommend as twin
 from tokctl import Recommendation, TokctlError, recommend
-from tokctl.extras.recommend import (
-    CANDIDATES,
-    HeldOutCorpus,
-    _pieces,
-    _Sampler,
-    candidates_of,
-    read_corpus,
-)
+from tokctl.extras.recommend.candidates import CANDIDATES, candidates_of
+from tokctl.extras.recommend.corpus import HeldOutCorpus, _pieces, _Sampler, read_corpus
 from tokctl.sources import Document, opened
 from tokctl.tokenizer import Tokenizer
 

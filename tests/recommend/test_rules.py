@@ -8,18 +8,20 @@ from hypothesis import strategies as st
 
 from tests.twins import recommend as twin
 from tokctl import TokctlError
-from tokctl.extras.recommend import (
+from tokctl.extras.recommend.advice import _compared_with
+from tokctl.extras.recommend.curves import (
     FLAT,
     LEAST_GAIN,
     CurvePoint,
-    ModelShape,
     SizeCurve,
-    _choose,
-    _ends_early,
+    choose,
     doubling_gain,
+    ends_early,
     envelope,
     knee,
 )
+from tokctl.extras.recommend.results import CandidateDifference
+from tokctl.extras.recommend.shape import ModelShape
 
 BYTES = 10_000_000
 #: Tokens of a curve: what each next size leaves of those before it.
@@ -98,10 +100,10 @@ def test_the_choice_is_of_the_best_candidate_at_the_knee() -> None:
     sizes = [1024, 2048, 4096, 8192]
     worse = curve("bpe/gpt2", sizes, [1200, 1000, 990, 985])
     better = curve("bpe/o200k", sizes, [1100, 900, 800, 790])
-    assert _choose([worse, better], None) == ("bpe/o200k", 4096)
-    assert _choose([worse], None) == ("bpe/gpt2", 2048)
+    assert choose([worse, better], None) == ("bpe/o200k", 4096)
+    assert choose([worse], None) == ("bpe/gpt2", 2048)
     # The curves have no knee: the largest that was tried.
-    assert _choose([curve("bpe/gpt2", sizes[:2], [1200, 1000])], None) == ("bpe/gpt2", 2048)
+    assert choose([curve("bpe/gpt2", sizes[:2], [1200, 1000])], None) == ("bpe/gpt2", 2048)
 
 
 def test_a_choice_at_the_end_of_the_text_is_none_unless_the_curve_is_flat() -> None:
@@ -110,13 +112,13 @@ def test_a_choice_at_the_end_of_the_text_is_none_unless_the_curve_is_flat() -> N
     large = ModelShape.of(10**12)
     for tokens, early in ((steep, True), (flat, False)):
         ended = curve("bpe/gpt2", sizes, tokens, 4100)
-        assert _ends_early(ended, 4096, large) is early
-        assert _ends_early(ended, 4096, None) is early
+        assert ends_early(ended, 4096, large) is early
+        assert ends_early(ended, 4096, None) is early
         # The doubling from the knee is known, and the compute is less before the end.
-        assert not _ends_early(ended, 2048, None)
-        assert not _ends_early(ended, 2048, large)
-        assert not _ends_early(curve("bpe/gpt2", sizes, tokens), 4096, large)
-    assert _ends_early(curve("bpe/gpt2", [1024], [1200], 1030), 1024, None)
+        assert not ends_early(ended, 2048, None)
+        assert not ends_early(ended, 2048, large)
+        assert not ends_early(curve("bpe/gpt2", sizes, tokens), 4096, large)
+    assert ends_early(curve("bpe/gpt2", [1024], [1200], 1030), 1024, None)
 
 
 # -- The model of cost -----------------------------------------------------------------------------
@@ -149,9 +151,9 @@ def test_the_least_compute_by_hand() -> None:
         for size, point in zip(sizes, own.points, strict=True)
     ]
     assert costs == [1_065_536_000, 1_017_964_800, 1_072_822_400]
-    assert _choose([own], shape) == ("bpe/gpt2", 2048)
-    assert _choose([own], ModelShape(100_000_000, width=64, layers=20)) == ("bpe/gpt2", 4096)
-    assert _choose([own], ModelShape(10_000, width=64, layers=20)) == ("bpe/gpt2", 1024)
+    assert choose([own], shape) == ("bpe/gpt2", 2048)
+    assert choose([own], ModelShape(100_000_000, width=64, layers=20)) == ("bpe/gpt2", 4096)
+    assert choose([own], ModelShape(10_000, width=64, layers=20)) == ("bpe/gpt2", 1024)
 
 
 def test_the_scaling_law() -> None:
@@ -181,3 +183,10 @@ def test_a_number_of_parameters_is_no_text() -> None:
     with pytest.raises(TokctlError, match="'1B'") as error:
         ModelShape.of("1B")  # type: ignore[arg-type]
     assert error.value.hint == "give a whole number: 1_000_000_000"
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.042, "4.20% more"), (-0.01, "1.00% fewer")])
+def test_a_difference_says_which_way_it_goes(share: float, said: str) -> None:
+    assert _compared_with(CandidateDifference("bpe/gpt2", share, None)) == (
+        f"bpe/gpt2 needs {said} tokens"
+    )

@@ -246,6 +246,28 @@ def test_pipelines_put_together_at_random(browser: Any, first: int, count: int) 
         segmenter.check_model(name, given)
 
 
+def test_a_token_that_stays_text_hides_no_token_with_its_normalized_text(browser: Any) -> None:
+    def added(id_: int, content: str, special: bool) -> dict[str, Any]:
+        flags = dict.fromkeys(("single_word", "lstrip", "rstrip"), False)
+        return {"id": id_, "content": content, "normalized": True, "special": special, **flags}
+
+    data = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [added(2, "first", True), added(3, "second", False)],
+        "normalizer": {"type": "Replace", "pattern": {"Regex": r"[^\s]+"}, "content": "e"},
+        "pre_tokenizer": {"type": "Whitespace"},
+        "post_processor": None,
+        "decoder": None,
+        "model": {"type": "WordLevel", "vocab": {"[UNK]": 0, "a": 1}, "unk_token": "[UNK]"},
+    }
+    tokenizer = Tokenizer(formats.parse(json.dumps(data).encode(), "equal.json"))
+    assert tokenizer.encode_ids("any text") == [3, 3]
+    assert tokenizer.encode_ids("any text", special="all") == [2, 2]
+    Segmenter(browser, {"a": tokenizer}).check(["any text", "a", "first second"])
+
+
 def generated_small(count: int) -> Iterator[str]:
     """The same without the shared texts."""
     rng = random.Random(2)

@@ -76,14 +76,16 @@ def recommend(
     """  # noqa: D205 (one paragraph of the help)
     world: Console = context.obj
     form = paging.form(shown.given)
-    from tokctl.extras import recommend as recommending
+    from tokctl.extras.recommend import recommend as recommended_for
+    from tokctl.extras.recommend.candidates import candidates_of
+    from tokctl.extras.recommend.shape import ModelShape
 
     size = size_of("--sample-size", sample_size)
     count = None if params is None else parameters(params)
     if count is not None:
-        recommending.ModelShape.of(count)
+        ModelShape.of(count)
     names = None if not algo else [name.strip() for one in algo for name in one.split(",")]
-    recommending.candidates_of(names, spaceless=True)
+    candidates_of(names, spaceless=True)
     sizes = None if not vocab else vocab_sizes(vocab)
     share = held_out_share(held_out)
     if share is None and held_out == "-" and "-" in (texts or ["-"]):
@@ -95,7 +97,7 @@ def recommend(
         other = sources.without_lists().open(world, [held_out])
         streams.refuse_models([held_out], other, sources.format)
     with ProgressDisplay(world) as bars:
-        found = recommending.recommend(
+        found = recommended_for(
             opened,
             params=count,
             candidates=names,

@@ -422,16 +422,15 @@ class _Wrap:
     def applied(self, ids: _native.IdArray, offsets: bytes) -> tuple[_native.IdArray, bytes]:
         added = sum(map(len, self._around))
         cut = self._truncation
-        max_bytes = _LONGEST
+        most = _LONGEST
         if cut is not None:
-            max_bytes = cut.room(added)
+            most = cut.room(added)
             end_offsets = memoryview(offsets).cast("q")
             if cut.strategy == "only-second" and len(end_offsets) > 1:
                 longest = max(map(int.__sub__, end_offsets[1:], end_offsets))
                 cut.lengths(longest, None, added)  # raises if the text is too long
-        return ids.wrapped(
-            offsets, *self._around, max_bytes, cut is not None and cut.direction == "left"
-        )
+        from_left = cut is not None and cut.direction == "left"
+        return ids.wrapped(offsets, *self._around, most, from_left)
 
 
 # -- columns of counts -----------------------------------------------------------------------------

@@ -776,8 +776,6 @@ def token_names(
         stop: index after the last token.
     """
     ids = tokens.column("raw_ids", start, stop)
-    if NO_ID not in ids:
-        return [names[id_] for id_ in ids]
     words = tokens.column("word_ids", 0, len(tokens))
     spelled = []
     surfaces = tokens.column("surfaces", start, stop)

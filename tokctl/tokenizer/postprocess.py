@@ -221,7 +221,7 @@ def check_number(name: str, value: object, least: int) -> None:
     """
     if type(value) is not int or value < least:
         raise BadOption(
-            f"invalid value {value!r} for {name}",
+            f"invalid value {brief(value)} for {name}",
             f"give a whole number of at least {least}",
             "bad-value",
         )

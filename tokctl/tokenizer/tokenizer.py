@@ -520,12 +520,11 @@ class Tokenizer(Answering):
     @cached_property
     def _trims(self) -> tuple[Trim, ...] | None:
         """Return how offsets are trimmed if nothing else is done to a plain text, else None."""
-        kinds = {part.kind for part in self.recipe.post_processors}
-        if "trim-offsets" not in kinds:
+        if not self.recipe.post_processors:
             return ()
-        if "template" in kinds:
-            return None
         processor = self.post_processor
+        if processor.single.type_ids != (0,):
+            return None
         return tuple((space, True, processor.as_in_text) for space in processor.trims)
 
     def _finish(
@@ -1168,10 +1167,11 @@ class Tokenizer(Answering):
         return self.special_matcher("none")
 
     def token_names(self, tokens: _native.TextTokens, start: int, stop: int) -> list[str]:
-        """Return the texts of tokens `start` to `stop`; the native encoder calls this method."""
-        if self.must_have_ids:
-            return token_names(self.tokens, self.recipe.marker, tokens, start, stop)
-        return list(map(self.tokens.__getitem__, tokens.column("raw_ids", start, stop)))
+        """Return the texts of tokens `start` to `stop`, some of which have no id.
+
+        The native encoder calls this method.
+        """
+        return token_names(self.tokens, self.recipe.marker, tokens, start, stop)
 
     def _encoder_with(self, allowed: Iterable[str]) -> _native.Encoder:
         """Return the encoder for texts that may spell the given special tokens.

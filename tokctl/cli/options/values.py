@@ -133,6 +133,6 @@ def commands() -> Iterable[str]:
 
 def candidates() -> Iterable[str]:
     """Return the algorithms and presets that `recommend` tries."""
-    from tokctl.extras.recommend import CANDIDATES
+    from tokctl.extras.recommend.candidates import CANDIDATES
 
     return (*dict.fromkeys(one.recipe.algorithm for one in CANDIDATES.values()), *CANDIDATES)

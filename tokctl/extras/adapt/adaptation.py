@@ -20,7 +20,7 @@ its embedding, and also its id if ids are kept and are not ranks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -38,6 +38,7 @@ from tokctl.formats.holes import MOST_HOLES, filler_text
 from tokctl.model import Model, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.tokenizer import Tokenizer
+from tokctl.tokenizer.postprocess import check_number
 from tokctl.training import resizing
 
 if TYPE_CHECKING:
@@ -226,56 +227,13 @@ def adapt(
         found = adapt(tok, prune=32_000, texts=["books.txt"], keep_ids=True)
         found.tokenizer.save("books.json", "huggingface")
     """
-    if not isinstance(tokenizer, Tokenizer):
-        raise BadOption(
-            f"invalid value {brief(tokenizer)} for the tokenizer",
-            "Tokenizer.load(path) reads one",
-            "bad-value",
-        )
-    model = tokenizer.model
-    if model.events is not None or model.supermerges:
-        raise Unsupported(
-            f"a {model.recipe.traits.title} model can't be adapted after tokens were removed or "
-            "whole pre-tokens were merged",
-            "adapt an earlier model, or train one on the new texts",
-        )
+    model = _check_adaptable(tokenizer)
     added = _AddedTexts(special_tokens, added_tokens)
     prunes = prune is not None or min_uses is not None or residues is not None
-    if not (prunes or vocab_size is not None or added.texts):
-        raise BadOption(
-            "no change is requested",
-            "give --prune N, --min-uses N, --residues RATIO, --vocab N, --special-token TOKEN or "
-            "--add-token TOKEN",
-            "missing-option",
-        )
-    if prune is not None and min_uses is not None:
-        raise BadOption(
-            "--prune and --min-uses can't be combined: each says which tokens are removed",
-            "leave --prune or --min-uses out",
-            "conflict",
-        )
+    _check_requests(prune, min_uses, residues, vocab_size, added)
+    highest = residue.limits(residues, residue_entropy)
     if residues is not None:
-        if not (prune is None and min_uses is None and vocab_size is None):
-            raise BadOption(
-                "residues can't be combined with other removals or with new tokens",
-                "leave --prune, --min-uses and --vocab out: adapt the model with them first, then "
-                "the result with --residues",
-                "conflict",
-            )
-        highest = residue.limits(residues, residue_entropy)
         model = residue.with_merges(model)
-    elif residue_entropy is not None:
-        raise BadOption(
-            "residue_entropy needs residues, and none are removed",
-            "add --residues RATIO",
-            "missing-option",
-        )
-    if min_uses is not None and (type(min_uses) is not int or min_uses < 1):
-        raise BadOption(
-            f"invalid value {brief(min_uses)} for min_uses",
-            "give a whole number of at least 1",
-            "bad-value",
-        )
     has_texts = bool(texts) or not isinstance(texts, Sequence)
     if prunes and not has_texts:
         raise BadOption(
@@ -294,29 +252,100 @@ def adapt(
             token_count = len(model.tokens) - len(fillers)
             _check_room(token_count if prune is None else prune, vocab_size, added.count(model))
     kept_ids = [id_ for id_ in range(len(model.tokens)) if id_ not in fillers]
-    uses = residues_found = None
+    uses = found = None
     if prunes:
         counts = _count_uses(tokenizer, _open_texts(texts, reading), errors)
-        if residues is not None:
-            residues_found = residue.find(model, counts, *highest)
-            removed_ids = {token.id for token in residues_found.found}.union(fillers)
-            kept_ids = [id_ for id_ in kept_ids if id_ not in removed_ids]
+        if highest is not None:
+            found = residue.find(model, counts, *highest)
+            kept_ids = sorted(set(kept_ids).difference(token.id for token in found.found))
         else:
             kept_ids = resizing.ids_by_use(
                 model, counts, _token_pairs(model), fillers, size=prune, min_uses=min_uses or 0
             )
-            removed_ids = set(range(len(model.tokens))).difference(kept_ids)
+        removed_ids = set(range(len(model.tokens))).difference(kept_ids)
         uses = sum(counts[id_] for id_ in removed_ids), counts.total()
-    if residues_found is not None and residues_found.found:
-        model = residue.without(model, residues_found, fillers)
-    elif len(kept_ids) < len(model.tokens):
-        model = resizing.keep_only(model, kept_ids)
+    model = _without_removed(model, kept_ids, found, fillers)
     if vocab_size is not None:
         _check_room(len(kept_ids), vocab_size, added.count(model))
         sources = _open_texts(texts if new_texts is None else new_texts, reading)
         room = vocab_size - added.count(model)
         model = _extend_vocabulary(model, tokenizer.model, sources, room, errors, threads, progress)
-    model = added.to(model)
+    return _numbered(tokenizer, added.to(model), kept_ids, fillers, keep_ids, uses, found)
+
+
+def _without_removed(
+    model: Model,
+    kept_ids: Sequence[int],
+    residues: residue.Residues | None,
+    fillers: Collection[int],
+) -> Model:
+    """Return the model with only the tokens `kept_ids`; of residues it keeps the merges."""
+    if residues is not None and residues.found:
+        return residue.without(model, residues, fillers)
+    return resizing.keep_only(model, kept_ids) if len(kept_ids) < len(model.tokens) else model
+
+
+def _check_adaptable(tokenizer: object) -> Model:
+    """Return the model of a tokenizer; raise TokctlError if it can't be adapted."""
+    if not isinstance(tokenizer, Tokenizer):
+        raise BadOption(
+            f"invalid value {brief(tokenizer)} for the tokenizer",
+            "Tokenizer.load(path) reads one",
+            "bad-value",
+        )
+    model = tokenizer.model
+    if model.events is not None or model.supermerges:
+        raise Unsupported(
+            f"a {model.recipe.traits.title} model can't be adapted after tokens were removed or "
+            "whole pre-tokens were merged",
+            "adapt an earlier model, or train one on the new texts",
+        )
+    return model
+
+
+def _check_requests(
+    prune: int | None,
+    min_uses: int | None,
+    residues: Number | None,
+    vocab_size: int | None,
+    added: _AddedTexts,
+) -> None:
+    """Raise TokctlError if no change is requested, or changes that exclude each other."""
+    removals = [one for one in (prune, min_uses, residues) if one is not None]
+    if not (removals or vocab_size is not None or added.texts):
+        raise BadOption(
+            "no change is requested",
+            "give --prune N, --min-uses N, --residues RATIO, --vocab N, --special-token TOKEN or "
+            "--add-token TOKEN",
+            "missing-option",
+        )
+    if prune is not None and min_uses is not None:
+        raise BadOption(
+            "--prune and --min-uses can't be combined: each says which tokens are removed",
+            "leave --prune or --min-uses out",
+            "conflict",
+        )
+    if residues is not None and (len(removals) > 1 or vocab_size is not None):
+        raise BadOption(
+            "residues can't be combined with other removals or with new tokens",
+            "leave --prune, --min-uses and --vocab out: adapt the model with them first, then "
+            "the result with --residues",
+            "conflict",
+        )
+    if min_uses is not None:
+        check_number("min_uses", min_uses, 1)
+
+
+def _numbered(
+    tokenizer: Tokenizer,
+    model: Model,
+    kept_ids: Sequence[int],
+    fillers: Collection[int],
+    keep_ids: bool,
+    uses: tuple[int, int] | None,
+    residues: residue.Residues | None,
+) -> Adaptation:
+    """Return the adaptation after the tokens of the new model got their final ids."""
     relearned = _relearned_ids(tokenizer.model, model, kept_ids)
     new = _new_numbering(tokenizer.model, kept_ids, relearned, len(model.tokens), keep_ids=keep_ids)
     model, holes = _with_holes(model, new)
@@ -324,15 +353,14 @@ def adapt(
     ids = [id_ if id_ in holes and id_ in fillers else None for id_ in range(tokenizer.vocab_size)]
     for new_id, old in chain(enumerate(kept_ids), relearned.items()):
         ids[old] = new[new_id]
-    new_holes = tuple(sorted(holes - fillers))
     return Adaptation(
-        tokenizer,
-        Tokenizer(model),
-        tuple(ids),
-        new_holes,
-        tuple(sorted(relearned.values())),
-        uses,
-        residues_found,
+        before=tokenizer,
+        tokenizer=Tokenizer(model),
+        ids=tuple(ids),
+        holes=tuple(sorted(holes.difference(fillers))),
+        restored=tuple(sorted(relearned.values())),
+        uses=uses,
+        residues=residues,
     )
 
 

@@ -89,16 +89,24 @@ class Residues:
         }
 
 
-def limits(ratio: Number, entropy: float | None) -> tuple[Fraction, float]:
-    """Return the checked limits of the FI ratio and of the entropy.
+def limits(ratio: Number | None, entropy: float | None) -> tuple[Fraction, float] | None:
+    """Return the checked limits of the FI ratio and of the entropy; None if no ratio is given.
 
     Args:
         ratio: largest FI ratio, above 0 and at most 1.
         entropy: largest entropy, in bits; None: `ENTROPY`.
 
     Raises:
-        TokctlError: a limit is not in its range.
+        TokctlError: a limit is not in its range, or only the entropy is given.
     """
+    if ratio is None:
+        if entropy is None:
+            return None
+        raise BadOption(
+            "residue_entropy needs residues, and none are removed",
+            "add --residues RATIO",
+            "missing-option",
+        )
     highest = share("residues", ratio)
     assert highest is not None
     max_entropy = ENTROPY if entropy is None else entropy

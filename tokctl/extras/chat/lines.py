@@ -137,10 +137,10 @@ def _batches(
     Each of `groups` is the number of its first line, from 1, and its lines. Empty lines are
     skipped.
     """
-    for is_first, some in groups:
-        number, size = is_first, 0
+    for first, some in groups:
+        number, size = first, 0
         texts: list[bytes] = []
-        for number, line in enumerate(some, is_first):
+        for number, line in enumerate(some, first):
             if line.strip(b" \t\r"):
                 text = render(line, f"{location} {number}", is_first=number == 1)
                 texts.append(text)

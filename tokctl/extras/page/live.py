@@ -79,8 +79,8 @@ class _Tables:
         return _packed(json.dumps(tables, separators=(",", ":")).encode())
 
 
-def _not_utf8(model: Model) -> str | None:
-    """Return the segmentation, post-processor or vocabulary that the script lacks; None if none."""
+def _why_not(model: Model) -> str | None:
+    """Return why the script can't run the model after its pre-tokenizers; None if it can."""
     recipe = model.recipe
     if recipe.segmentation not in _SEGMENTATIONS:
         return f"the page does not segment by {recipe.algorithm}, {recipe.segmentation}"
@@ -98,19 +98,9 @@ def _made(model: Model) -> list[int]:
     return [token.id for token in model.added if token.made]
 
 
-_SEGMENTATIONS = {
-    "merges",
-    "replay",
-    "ranks",
-    "symbols",
-    "longest-match",
-    "viterbi",
-    "lookup",
-    "events",
-    "events-to-symbols",
-    "demolish",
-    "remerge",
-}
+#: Segmentations by a list of merges, and all others that the script has.
+_BY_MERGES = {"merges", "replay", "events", "events-to-symbols", "demolish", "remerge"}
+_SEGMENTATIONS = _BY_MERGES | {"ranks", "symbols", "longest-match", "viterbi", "lookup"}
 
 
 def page_data(models: Sequence[tuple[str, Model]]) -> dict[str, Any]:
@@ -129,7 +119,7 @@ def page_data(models: Sequence[tuple[str, Model]]) -> dict[str, Any]:
     for name, model in models:
         try:
             pipeline = _pipeline(model, tables)
-            reason = _not_utf8(model)
+            reason = _why_not(model)
         except NotInPageError as refusal:
             reason = str(refusal)
         if reason:
@@ -378,9 +368,6 @@ def _columns(model: Model) -> bytes:
         ]
         parts.append(struct.pack(f"<{len(scores)}{'f' if single else 'd'}", *scores))
     return b"".join(parts)
-
-
-_BY_MERGES = {"merges", "replay", "events", "events-to-symbols", "demolish", "remerge"}
 
 
 def _merges(merges: Sequence[Merge], texts: Sequence[str], reserved: frozenset[int]) -> bytes:

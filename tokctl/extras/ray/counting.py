@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ray
 
-from tokctl.core.errors import BadOption
-from tokctl.core.values import ProgressCount, brief
+from tokctl.core.values import ProgressCount
 from tokctl.extras import arrow
 from tokctl.extras.ray.tasks import (
     RETRIES,
@@ -41,6 +40,7 @@ from tokctl.sources import Batch, Records, Source, total_size
 from tokctl.sources import tables as table_columns
 from tokctl.sources.document import Splitter
 from tokctl.sources.parts import SourcePart, joint_name, parts_of
+from tokctl.tokenizer.postprocess import check_number
 from tokctl.training import TrainOptions, counting
 from tokctl.training.counting import Progress, TextStats
 
@@ -112,12 +112,8 @@ class Cluster:
     def __post_init__(self) -> None:
         for name in ("part_size", "partitions"):
             value = getattr(self, name)
-            if value is not None and not (type(value) is int and value > 0):
-                raise BadOption(
-                    f"invalid value {brief(value)} for {name}",
-                    "give a whole number of at least 1",
-                    "bad-value",
-                )
+            if value is not None:
+                check_number(name, value, 1)
 
     def parts(self, sources: Sequence[Source]) -> list[list[SourcePart]]:
         """Return the parts of each source."""
@@ -172,36 +168,14 @@ class Cluster:
             shuffle = _Shuffle(self.partitions or min(processors, 64), memory)
             expected = max(1, _TABLES * self.part_size * COUNTED // memory)
             counts_of = partial(_Count, partitions=shuffle.partitions, rounds=expected)
-            queue = _Queue(counts_of(number, task) for number, task in enumerate(tasks))
-
-            def start(task: _Count | _Merge) -> list[Any]:
-                return task.start(request)
-
-            def name(task: _Count | _Merge) -> str:
-                if isinstance(task, _Merge):
-                    return "the counts"
-                reads = task.task.reads
-                return (
-                    joint_name([part for part, _ in reads])
-                    if isinstance(reads, list)
-                    else reads.name
-                )
-
-            def ran(tasks: Iterable[_Count | _Merge]) -> Iterator[Any]:
-                return run(tasks, start, name, processors, self.tell)
-
-            def finished() -> Iterator[tuple[_Count, _Facts]]:
-                for task, facts, counts in ran(queue):
-                    if isinstance(task, _Merge):
-                        queue.first += shuffle.merged(task, facts, counts)
-                        continue
-                    queue.first += shuffle.counted(task, facts, counts)
-                    if facts.more:
-                        queue.first.append(task.later())
-                    else:
-                        yield task, facts
-
-            for (_, task, *_), facts in finished():
+            tables = _CountTables(
+                request,
+                shuffle,
+                (counts_of(*entry) for entry in enumerate(tasks)),
+                processors,
+                self.tell,
+            )
+            for (_, task, *_), facts in tables.counted():
                 documents += facts.documents
                 size += facts.bytes
                 for source, some in zip(task.sources, facts.digests, strict=True):
@@ -211,14 +185,12 @@ class Cluster:
                 finished_size += sum(part.size or 0 for part, _ in task.reads)
                 if progress:
                     progress("count", ProgressCount(finished_size, documents), total)
-            while uneven := shuffle.leveled():
-                queue.first += uneven
-                deque(finished(), maxlen=0)
+            tables.level()
             # The last merge returns each partition in stretches of positions.
             stretches: list[list[Any]] = []
             rows = length = 0
             partitions = shuffle.finest
-            for _, facts, found in ran(shuffle.last(min_count)):
+            for _, facts, found in tables.run(shuffle.last(min_count)):
                 rows += sum(facts.rows)
                 length += sum(facts.lengths)
                 stretches.append(found)
@@ -274,23 +246,6 @@ def together(
             filled += length
     if reads:
         yield _Task(numbers, reads)
-
-
-class _Queue:
-    """Queue of tasks: urgent ones first, then the others.
-
-    Tasks can be added even when the queue is empty.
-    """
-
-    def __init__(self, later_tasks: Iterator[_Count]) -> None:
-        self.first: deque[_Count | _Merge] = deque()
-        self._others = later_tasks
-
-    def __iter__(self) -> _Queue:
-        return self
-
-    def __next__(self) -> _Count | _Merge:
-        return self.first.popleft() if self.first else next(self._others)
 
 
 class _Facts(NamedTuple):
@@ -472,6 +427,67 @@ class _Shuffle:
             for group in groups:
                 group.tables[number] = None
             yield _Merge(_Group([]), number, 1, 1, tables, min_count, cuts)
+
+
+class _CountTables:
+    """The tables of counts on the cluster: counting tasks, and the merges that they cause.
+
+    Merges are urgent: they run before the counting tasks that are left.
+    """
+
+    def __init__(
+        self,
+        request: Any,
+        shuffle: _Shuffle,
+        counts: Iterator[_Count],
+        processors: int,
+        tell: OnEvent | None,
+    ) -> None:
+        self._request = request
+        self._shuffle = shuffle
+        self._counts = counts
+        self._processors = processors
+        self._tell = tell
+        self._urgent: deque[_Count | _Merge] = deque()
+
+    def __iter__(self) -> _CountTables:
+        return self
+
+    def __next__(self) -> _Count | _Merge:
+        # A task can be added after the iterator has ended: `islice` in `run` asks again.
+        return self._urgent.popleft() if self._urgent else next(self._counts)
+
+    def run(self, tasks: Iterable[_Count | _Merge]) -> Iterator[tuple[Any, _Facts, list[Any]]]:
+        """Run tasks; yield each with its facts and the references to its tables."""
+        return run(
+            tasks, lambda task: task.start(self._request), _name, self._processors, self._tell
+        )
+
+    def counted(self) -> Iterator[tuple[_Count, _Facts]]:
+        """Run all tasks; yield the counting tasks that have read all of their input."""
+        for task, facts, tables in self.run(self):
+            if isinstance(task, _Merge):
+                self._urgent += self._shuffle.merged(task, facts, tables)
+                continue
+            self._urgent += self._shuffle.counted(task, facts, tables)
+            if facts.more:
+                self._urgent.append(task.later())
+            else:
+                yield task, facts
+
+    def level(self) -> None:
+        """Merge until all tables have the same partitions."""
+        while uneven := self._shuffle.leveled():
+            self._urgent += uneven
+            deque(self.counted(), maxlen=0)
+
+
+def _name(task: _Count | _Merge) -> str:
+    """Return what a task reads, for messages."""
+    if isinstance(task, _Merge):
+        return "the counts"
+    reads = task.task.reads
+    return joint_name([part for part, _ in reads]) if isinstance(reads, list) else reads.name
 
 
 def parts_of_each(size: float, partitions: int, memory: int) -> int:

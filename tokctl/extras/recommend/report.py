@@ -21,7 +21,8 @@ from tokctl.report.document import (
 from tokctl.report.visible import safe
 
 if TYPE_CHECKING:
-    from tokctl.extras.recommend import Recommendation, SizeCurve
+    from tokctl.extras.recommend.curves import SizeCurve
+    from tokctl.extras.recommend.results import Recommendation
 
 
 def recommendation_answer(found: Recommendation, command: str | None) -> Report:

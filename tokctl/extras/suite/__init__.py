@@ -282,31 +282,21 @@ def _domain(
         for name, measured_texts in measured.items()
     }
     figures = {
-        name: measured_of(domain.name, ranges[name], measured_texts, counts[baseline]).figures
-        for name, measured_texts in counts.items()
+        name: measured_of(domain.name, ranges[name], own, counts[baseline]).figures
+        for name, own in counts.items()
     }
     # A model that drops all characters makes no tokens that could be unknown, so it must have some.
-    reading = [
-        name
-        for name, measured_texts in counts.items()
-        if measured_texts.tokens and reads(figures[name])
-    ]
+    reading = [name for name, own in counts.items() if own.tokens and reads(figures[name])]
     fewest = min(reading, key=lambda name: counts[name].tokens, default="")
     model_intervals = intervals(measured, ranges, fewest or baseline, threads)
     models = []
     for name in counts:
         difference = model_intervals[name].differences.get("tokens")
         noise = isinstance(difference, Interval) and not difference.excludes_zero
-        measured_texts = {
-            metric: text
-            for metric, text in model_intervals[name].figures.items()
-            if metric != "nsl"
-        }
-        models.append(
-            DomainFigures(
-                name, figures[name], measured_texts, noise and bool(fewest) and name in reading
-            )
-        )
+        own = model_intervals[name].figures
+        without_nsl = {metric: interval for metric, interval in own.items() if metric != "nsl"}
+        noise = noise and bool(fewest) and name in reading
+        models.append(DomainFigures(name, figures[name], without_nsl, noise))
     size = counts[baseline]
     return DomainReport(
         domain.name,

@@ -151,8 +151,8 @@ class CodeSplits:
         identifier_whole: By style: share of the names that are one token.
         identifier_borders: By style: share of the names that are split at each border between their
             words, and nowhere else.
-        indentation: By one of `INDENTATIONS`: number of tokens that it adds; Absent if the model
-            does not keep white space.
+        indentation: By one of `INDENTATIONS`: number of tokens that the run adds; Undefined if
+            the model does not keep white space.
         operators: Share of `OPERATORS` that are one token.
         cut_operators: The other operators, in the order of `OPERATORS`.
     """

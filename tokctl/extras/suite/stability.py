@@ -246,7 +246,7 @@ class _Cuts:
 
 def _variation(cuts: _Cuts, name: str, group: str, variants: Iterable[Pieces]) -> Variation:
     """Return the effect of one variant on words, given as pieces."""
-    words = different = kept_words = tokens_before = tokens_after = 0
+    words = different = shared = old_count = new_count = 0
     ratios = []
     for pieces in variants:
         old_tokens, old_cuts = cuts.of("".join(old for old, _ in pieces))
@@ -258,16 +258,14 @@ def _variation(cuts: _Cuts, name: str, group: str, variants: Iterable[Pieces]) -
         counterparts = dict(_aligned(pieces))
         old_positions = {counterparts[offset] for offset in old_cuts if offset in counterparts}
         new_positions = new_cuts.intersection(counterparts.values())
-        kept_words += len(old_positions & new_positions)
-        tokens_before += len(old_positions)
-        tokens_after += len(new_positions)
+        shared += len(old_positions & new_positions)
+        old_count += len(old_positions)
+        new_count += len(new_positions)
     no_words = "the text has no words that it changes"
     figures = {
         "changed": ratio(different, words, no_words),
         "token_ratio": mean(ratios, no_words),
-        "kept": ratio(
-            2 * kept_words, tokens_before + tokens_after, "neither words nor variants are cut"
-        ),
+        "kept": ratio(2 * shared, old_count + new_count, "neither words nor variants are cut"),
     }
     return Variation(name, group, words, figures)
 
@@ -282,8 +280,8 @@ def _aligned(pieces: Pieces) -> Iterator[tuple[int, int]]:
     old_start, new_start = sizes[0]
     old, new = 0, 0
     for (text, variant), (old_size, new_size) in zip(pieces, sizes, strict=True):
-        shared = range(old_size + 1) if text == variant else ()
-        for step_old, step_new in [(n, n) for n in shared] or [(0, 0), (old_size, new_size)]:
+        equal = range(old_size + 1) if text == variant else ()
+        for step_old, step_new in [(n, n) for n in equal] or [(0, 0), (old_size, new_size)]:
             offsets = old + step_old, new + step_new
             if old_start < offsets[0] < old_end and new_start < offsets[1] < new_end:
                 yield offsets

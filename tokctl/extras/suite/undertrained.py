@@ -37,8 +37,8 @@ class UndertrainedReport:
         rare: Number of uses below which a token is rare.
         never_used: Ids of tokens that are never used, ascending.
         rarely_used: Ids of rare tokens, the rarest first.
-        embeddings: Results from the embeddings; None if none were given, Absent if they show
-            nothing.
+        embeddings: Results from the embeddings; None if none were given, Undefined if they
+            show nothing.
         figures: Values by the names of `suite_metrics.UNDERTRAINED`, in their order.
     """
 

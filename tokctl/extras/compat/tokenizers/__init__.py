@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tokctl.extras.compat.tokenizers.added_token import AddedToken
 from tokctl.extras.compat.tokenizers.encoding import Encoding
-from tokctl.extras.compat.tokenizers.tokenizer import AddedToken, Tokenizer
+from tokctl.extras.compat.tokenizers.tokenizer import Tokenizer
 
 __all__ = ["AddedToken", "Encoding", "Tokenizer"]
 

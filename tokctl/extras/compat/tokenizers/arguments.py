@@ -6,10 +6,14 @@ NumPy's or a boolean, and `bytes` are not text.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import index
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+#: A text, or the words of a text.
+TextOrWords = str | Sequence[str]
 
 
 def unsigned(number: Any, bits: int = 64) -> int:
@@ -57,3 +61,54 @@ def direction(value: Any) -> str:
     if instance(value, str) not in ("left", "right"):
         raise ValueError(f"Unknown `direction`: `{value}`. Use one of `left` or `right`")
     return str(value)
+
+
+def _words(value: Any) -> Any:
+    """Return the words of a list, tuple or NumPy array of str; None for other values."""
+    if hasattr(value, "tolist") and not isinstance(value, str):
+        value = value.tolist()
+    is_words = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
+    return value if is_words else None
+
+
+def text_or_words(value: Any, is_pretokenized: bool) -> TextOrWords:
+    """Return a text, or the words of a text, after checking the type.
+
+    Raises:
+        TypeError: `value` is neither a text nor, with `is_pretokenized`, a list of words.
+    """
+    if not is_pretokenized:
+        if isinstance(value, str):
+            return value
+        raise TypeError("TextInputSequence must be str")
+    words: list[str] | None = _words(value)
+    if words is None:
+        raise TypeError("PreTokenizedInputSequence must be Union[List[str], Tuple[str]]")
+    return words
+
+
+def text_or_pair(value: Any, is_pretokenized: bool) -> tuple[TextOrWords, TextOrWords | None]:
+    """Return an entry of a batch as a text or word list, and an optional second one.
+
+    Raises:
+        TypeError: `value` is none of these.
+    """
+    if not is_pretokenized:
+        if isinstance(value, str):
+            return value, None
+        if isinstance(value, (list, tuple)) and len(value) == 2:
+            return text_or_words(value[0], False), text_or_words(value[1], False)
+        raise TypeError(
+            "TextEncodeInput must be Union[TextInputSequence, Tuple[InputSequence, InputSequence]]"
+        )
+    words = _words(value)
+    if words is not None:
+        return words, None
+    if isinstance(value, (list, tuple)) and len(value) == 2:
+        both = [_words(one) for one in value]
+        if None not in both:
+            return both[0], both[1]
+    raise TypeError(
+        "PreTokenizedEncodeInput must be Union[PreTokenizedInputSequence, "
+        "Tuple[PreTokenizedInputSequence, PreTokenizedInputSequence]]"
+    )

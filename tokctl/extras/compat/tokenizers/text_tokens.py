@@ -26,17 +26,15 @@ class Engine:
             self.matcher = tokenizer.special_matcher("all")
         self.strict = tokenizer.must_have_ids
         self._tokenizer = tokenizer
-        self._tokens = tokenizer.tokens
         model = tokenizer.model
-        #: Ids whose token is named by its text in the input, not by its spelling.
-        self._renamed = {
-            token.id
-            for token in model.added
-            if token.strip_left or token.strip_right or token.normalized
-        }
+        #: Name of each id's token. None: the token is named by its text in the input.
+        self.tokens: list[str | None] = list(tokenizer.tokens)
         self._unknown = tokenizer.unk_id if model.recipe.maximizes_probability else None
+        for token in model.added:
+            if token.strip_left or token.strip_right or token.normalized:
+                self.tokens[token.id] = None
         if self._unknown is not None:
-            self._renamed.add(self._unknown)
+            self.tokens[self._unknown] = None
         self._of_pre_tokens: _native.Encoder | None = None
         #: The text that was named last, and its names: windows ask for them one by one.
         self._named: tuple[_native.TextTokens, list[str]] | None = None
@@ -65,10 +63,10 @@ class Engine:
         raise TypeError("TextInputSequence must be str")
 
     def token_names(self, tokens: _native.TextTokens, start: int, stop: int) -> list[str]:
-        """Return the names of tokens `start` to `stop`; the native encoder calls this method."""
-        ids = tokens.column("raw_ids", start, stop)
-        if self._renamed.isdisjoint(ids):
-            return list(map(self._tokens.__getitem__, ids))
+        """Return the names of tokens `start` to `stop`, some of which `tokens` lacks.
+
+        The native encoder calls this method.
+        """
         named = self._named
         if named is None or named[0] is not tokens:
             self._named = named = tokens, self._names(tokens)
@@ -80,13 +78,13 @@ class Engine:
         Added tokens are named by their matched text, and unknown spans of Unigram by their text.
         """
         ids = tokens.column("raw_ids", 0, len(tokens))
-        names = list(map(self._tokens.__getitem__, ids))
+        names = list(map(self._tokenizer.tokens.__getitem__, ids))
         assert isinstance(tokens.text, str)
         normalized, ranges, _, added = self.encoder.pre_tokens(tokens.text.encode(), self.matcher)
         unknown: dict[int, list[str]] = {}
         words = tokens.column("word_ids", 0, len(tokens))
         for place, (id_, word) in enumerate(zip(ids, words, strict=True)):
-            if id_ not in self._renamed:
+            if self.tokens[id_] is not None:
                 continue
             start, end = ranges[word]
             if added[word] is not None:

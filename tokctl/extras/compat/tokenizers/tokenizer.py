@@ -1,20 +1,22 @@
-"""`Tokenizer` and `AddedToken` with the members of Hugging Face's `tokenizers`."""
+"""`Tokenizer` with the members of Hugging Face's `tokenizers`."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from operator import index
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import tokctl
 from tokctl import _native
 from tokctl.core.errors import BadModel, BadOption, TokctlError, Unsupported
 from tokctl.core.values import available_threads
 from tokctl.extras.compat.tokenizers import arguments
+from tokctl.extras.compat.tokenizers.added_token import AddedToken
 from tokctl.extras.compat.tokenizers.encoding import Encoding, padded, truncated
 from tokctl.extras.compat.tokenizers.processing import PostProcess
 from tokctl.extras.compat.tokenizers.text_tokens import BareTokens, Engine, WordTokens
@@ -24,79 +26,11 @@ from tokctl.tokenizer.encoding import Part, Source, encoding_of, of_parts
 from tokctl.tokenizer.postprocess import longest_first
 
 Json = dict[str, Any]
+P = ParamSpec("P")
 T = TypeVar("T")
 
 #: Fewest characters of a batch that several threads encode.
 _WORTH_THREADS = 1 << 15
-
-
-class AddedToken:
-    """A token that is matched in text before the model segments the rest.
-
-    Attributes:
-        content: the text.
-        single_word: matched only without a letter on either side.
-        lstrip, rstrip: the match includes the white space before it, after it.
-        normalized: matched in the normalized text.
-        special: left out by `decode`.
-    """
-
-    _FLAGS: ClassVar = ("single_word", "lstrip", "rstrip", "normalized", "special")
-
-    def __init__(
-        self,
-        content: str = "",
-        *,
-        single_word: bool = False,
-        lstrip: bool = False,
-        rstrip: bool = False,
-        normalized: bool | None = None,
-        special: bool = False,
-    ) -> None:
-        self.content = content
-        self.single_word = single_word
-        self.lstrip = lstrip
-        self.rstrip = rstrip
-        self._normalized = normalized
-        self.special = special
-
-    @property
-    def normalized(self) -> bool:
-        """Return whether the token is matched in the normalized text.
-
-        The default is true for tokens that are not special.
-        """
-        return not self.special if self._normalized is None else self._normalized
-
-    def __getstate__(self) -> Json:
-        return {"content": self.content, **{name: getattr(self, name) for name in self._FLAGS}}
-
-    def __setstate__(self, state: Json) -> None:
-        self.__init__(**state)  # type: ignore[misc]
-
-    def __str__(self) -> str:
-        return self.content
-
-    def __repr__(self) -> str:
-        return (
-            f'AddedToken("{self.content}", rstrip={self.rstrip}, lstrip={self.lstrip}, '
-            f"single_word={self.single_word}, normalized={self.normalized}, "
-            f"special={self.special})"
-        )
-
-    def __eq__(self, other: object) -> bool:
-        # An `AddedToken` of `tokenizers` compares equal, too.
-        names = ("content", *self._FLAGS)
-        if not all(hasattr(other, name) for name in names):
-            return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in names)
-
-    def __hash__(self) -> int:
-        return hash(self.content)
-
-
-#: A text, or the words of a text.
-_Sequence = str | Sequence[str]
 
 
 class _Component:
@@ -121,6 +55,21 @@ class _Component:
                 "use the parts of the package tokenizers, not parts written in Python",
             ) from None
         tokenizer._change({self.name: document}, encodes=self.name != "post_processor")
+
+
+def _asynchronous(method: Callable[P, T]) -> Callable[P, Awaitable[T]]:
+    """Return an asynchronous method that runs `method` in another thread."""
+
+    @wraps(method)
+    async def run(*args: P.args, **named: P.kwargs) -> T:
+        from asyncio import to_thread
+
+        return await to_thread(method, *args, **named)
+
+    run.__name__ = f"async_{method.__name__}"
+    run.__qualname__ = f"Tokenizer.{run.__name__}"
+    run.__doc__ = f"Return the result of `{method.__name__}`, computed in another thread."
+    return run
 
 
 class Tokenizer:
@@ -431,7 +380,7 @@ class Tokenizer:
 
     def get_added_tokens_decoder(self) -> dict[int, AddedToken]:
         """Return the added tokens by id, in ascending order."""
-        names = ("content", *AddedToken._FLAGS)
+        names = ("content", *AddedToken.FLAGS)
         return {
             id_: AddedToken(**{name: token[name] for name in names})
             for id_, token in sorted(self._added.items())
@@ -470,7 +419,7 @@ class Tokenizer:
             content = token.content
             if not content:
                 continue
-            row = {"content": content, **{name: getattr(token, name) for name in AddedToken._FLAGS}}
+            row = {"content": content, **{name: getattr(token, name) for name in AddedToken.FLAGS}}
             found = known.get(content)
             if found is None or any(found[name] != value for name, value in row.items()):
                 known[content] = row
@@ -611,8 +560,8 @@ class Tokenizer:
 
     def encode(
         self,
-        sequence: _Sequence,
-        pair: _Sequence | None = None,
+        sequence: arguments.TextOrWords,
+        pair: arguments.TextOrWords | None = None,
         is_pretokenized: bool = False,
         add_special_tokens: bool = True,
     ) -> Encoding:
@@ -634,8 +583,8 @@ class Tokenizer:
             made = self._single(source, len(source), add_special_tokens)
         else:
             is_pretokenized = arguments.flag(is_pretokenized)
-            first = _checked(sequence, is_pretokenized)
-            second = None if pair is None else _checked(pair, is_pretokenized)
+            first = arguments.text_or_words(sequence, is_pretokenized)
+            second = None if pair is None else arguments.text_or_words(pair, is_pretokenized)
             given = [(first, second)]
             made = self._encodings(given, is_pretokenized, add_special_tokens, bare=False)[0]
         if self._padding is not None:
@@ -680,7 +629,7 @@ class Tokenizer:
         if isinstance(texts, str):
             raise TypeError("Can't extract `str` to `Vec`")
         add_special, is_pretokenized = arguments.flag(add_special), arguments.flag(is_pretokenized)
-        given = [_input_of(one, is_pretokenized) for one in texts]
+        given = [arguments.text_or_pair(one, is_pretokenized) for one in texts]
         made = self._encodings(given, is_pretokenized, add_special, bare=bare)
         if self._padding is not None:
             # `tokenizers` pads each encoding alone first, and then the batch.
@@ -690,7 +639,7 @@ class Tokenizer:
 
     def _encodings(
         self,
-        given: list[tuple[_Sequence, _Sequence | None]],
+        given: list[tuple[arguments.TextOrWords, arguments.TextOrWords | None]],
         is_pretokenized: bool,
         add_special: bool,
         *,
@@ -703,7 +652,7 @@ class Tokenizer:
                     texts += [one] if isinstance(one, str) else one
         found = iter(self._engine.encode_batch(texts, _threads(texts)))
 
-        def of(words: _Sequence, type_id: int) -> tokctl.Encoding:
+        def of(words: arguments.TextOrWords, type_id: int) -> tokctl.Encoding:
             parts: list[Part] = []
             for number in range(1 if isinstance(words, str) else len(words)):
                 source = next(found)
@@ -837,39 +786,10 @@ class Tokenizer:
 
     # -- asynchronous methods -------------------------------------------------------------------
 
-    async def async_encode(
-        self,
-        sequence: _Sequence,
-        pair: _Sequence | None = None,
-        is_pretokenized: bool = False,
-        add_special_tokens: bool = True,
-    ) -> Encoding:
-        """Return the result of `encode`, computed in another thread."""
-        return await _in_thread(self.encode, sequence, pair, is_pretokenized, add_special_tokens)
-
-    async def async_encode_batch(
-        self,
-        input: Sequence[Any],  # noqa: A002
-        is_pretokenized: bool = False,
-        add_special_tokens: bool = True,
-    ) -> list[Encoding]:
-        """Return the result of `encode_batch`, computed in another thread."""
-        return await _in_thread(self.encode_batch, input, is_pretokenized, add_special_tokens)
-
-    async def async_encode_batch_fast(
-        self,
-        input: Sequence[Any],  # noqa: A002
-        is_pretokenized: bool = False,
-        add_special_tokens: bool = True,
-    ) -> list[Encoding]:
-        """Return the result of `encode_batch_fast`, computed in another thread."""
-        return await _in_thread(self.encode_batch_fast, input, is_pretokenized, add_special_tokens)
-
-    async def async_decode_batch(
-        self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True
-    ) -> list[str]:
-        """Return the result of `decode_batch`, computed in another thread."""
-        return await _in_thread(self.decode_batch, sequences, skip_special_tokens)
+    async_encode = _asynchronous(encode)
+    async_encode_batch = _asynchronous(encode_batch)
+    async_encode_batch_fast = _asynchronous(encode_batch_fast)
+    async_decode_batch = _asynchronous(decode_batch)
 
     # -- training -----------------------------------------------------------------------------
 
@@ -909,12 +829,6 @@ class Tokenizer:
         vars(self).update(vars(made))  # after an error above, this tokenizer is unchanged
 
 
-async def _in_thread(call: Callable[..., T], *given: Any) -> T:
-    from asyncio import to_thread
-
-    return await to_thread(call, *given)
-
-
 def _restore(document: str, encode_special_tokens: bool) -> Tokenizer:
     made = Tokenizer.from_str(document)
     made.encode_special_tokens = encode_special_tokens
@@ -924,70 +838,13 @@ def _restore(document: str, encode_special_tokens: bool) -> Tokenizer:
 def _threads(texts: Sequence[str]) -> int:
     if len(texts) < 2 or sum(map(len, texts)) < _WORTH_THREADS:
         return 1
-    if os.environ.get("TOKENIZERS_PARALLELISM", "").lower() in (
-        "off",
-        "false",
-        "f",
-        "no",
-        "n",
-        "0",
-    ):
+    parallelism = os.environ.get("TOKENIZERS_PARALLELISM", "").lower()
+    if parallelism in ("off", "false", "f", "no", "n", "0"):
         return 1
     asked = os.environ.get("RAYON_NUM_THREADS", "")
     if asked.isdigit() and int(asked):
         return int(asked)
     return available_threads()
-
-
-def _words_of(value: Any) -> Any:
-    """Return the words of a list, tuple or NumPy array of str; None for other values."""
-    if hasattr(value, "tolist") and not isinstance(value, str):
-        value = value.tolist()
-    is_words = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
-    return value if is_words else None
-
-
-def _checked(value: Any, is_pretokenized: bool) -> _Sequence:
-    """Return a text, or the words of a text, after checking the type.
-
-    Raises:
-        TypeError: `value` is neither a text nor, with `is_pretokenized`, a list of words.
-    """
-    if not is_pretokenized:
-        if isinstance(value, str):
-            return value
-        raise TypeError("TextInputSequence must be str")
-    words: list[str] | None = _words_of(value)
-    if words is None:
-        raise TypeError("PreTokenizedInputSequence must be Union[List[str], Tuple[str]]")
-    return words
-
-
-def _input_of(value: Any, is_pretokenized: bool) -> tuple[_Sequence, _Sequence | None]:
-    """Return an entry of a batch as a text or word list, and an optional second one.
-
-    Raises:
-        TypeError: `value` is none of these.
-    """
-    if not is_pretokenized:
-        if isinstance(value, str):
-            return value, None
-        if isinstance(value, (list, tuple)) and len(value) == 2:
-            return _checked(value[0], False), _checked(value[1], False)
-        raise TypeError(
-            "TextEncodeInput must be Union[TextInputSequence, Tuple[InputSequence, InputSequence]]"
-        )
-    words = _words_of(value)
-    if words is not None:
-        return words, None
-    if isinstance(value, (list, tuple)) and len(value) == 2:
-        both = [_words_of(one) for one in value]
-        if None not in both:
-            return both[0], both[1]
-    raise TypeError(
-        "PreTokenizedEncodeInput must be Union[PreTokenizedInputSequence, "
-        "Tuple[PreTokenizedInputSequence, PreTokenizedInputSequence]]"
-    )
 
 
 _STRATEGIES = {

@@ -1071,7 +1071,11 @@ const segmenter = (() => {
     // Without and with special tokens: finders for the text as given and for the normalized text.
     const finders = [false, true].map((special) => {
       const refused = ({ always }) => !special && !always;
-      const searched = model.added.filter((token) => token.textOnly || !refused(token));
+      // Of tokens with equal texts the first counts: those that stay text come last, as in the core.
+      const searched = [
+        ...model.added.filter((token) => !refused(token)),
+        ...model.added.filter((token) => token.textOnly && refused(token)),
+      ];
       return [false, true].map((later) => (
         finder(searched.filter((token) => Boolean(token.later) === later), model, tables, refused)));
     });

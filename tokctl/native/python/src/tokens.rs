@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use tokctl_core::encode::{Ids, Token};
@@ -23,7 +24,7 @@ use crate::texts::Text;
 pub struct TextTokens {
     pub encoder: Py<Encoder>,
     pub matchers: Option<Py<Matchers>>,
-    /// Object with the methods `token_names` and `as_bytes`.
+    /// Object with the list `tokens` and the methods `token_names` and `as_bytes`.
     pub tokenizer: Py<PyAny>,
     pub text: Py<PyAny>,
     pub ids: Arc<Ids<u32>>,
@@ -54,8 +55,9 @@ impl TextTokens {
 
     /// Return a column of `tokctl.Encoding` for the tokens `start..stop`.
     ///
-    /// `offsets` are in characters of a `str`, in bytes of `bytes`. The texts in `tokens` are made
-    /// by the tokenizer's `token_names`.
+    /// `offsets` are in characters of a `str`, in bytes of `bytes`. The texts in `tokens` are those
+    /// of the tokenizer's list `tokens`. If one of the ids has no text there, the tokenizer's
+    /// `token_names` makes all of them.
     fn column<'py>(
         slf: &Bound<'py, Self>,
         name: &str,
@@ -68,7 +70,10 @@ impl TextTokens {
             "raw_ids" => ints.list(py, part(this.all_ids(), start, stop)?)?,
             "tokens" => {
                 let tokenizer = this.tokenizer.bind(py);
-                return tokenizer.call_method1("token_names", (slf, start, stop));
+                match spelled(tokenizer, part(this.all_ids(), start, stop)?)? {
+                    Some(texts) => texts,
+                    None => return tokenizer.call_method1("token_names", (slf, start, stop)),
+                }
             }
             _ => {
                 let spans = this.spans(py)?;
@@ -134,6 +139,24 @@ impl TextTokens {
             characters,
         }))
     }
+}
+
+/// Return the texts of the ids in the tokenizer's list `tokens`; `None` if an id has no text.
+fn spelled<'py>(
+    tokenizer: &Bound<'py, PyAny>,
+    ids: &[u32],
+) -> PyResult<Option<Bound<'py, PyList>>> {
+    let py = tokenizer.py();
+    let all = tokenizer.getattr(intern!(py, "tokens"))?;
+    let all = all.cast_into::<PyList>()?;
+    let mut texts = Vec::with_capacity(ids.len());
+    for &id in ids {
+        match all.get_item(id as usize) {
+            Ok(text) if !text.is_none() => texts.push(text),
+            _ => return Ok(None),
+        }
+    }
+    PyList::new(py, texts).map(Some)
 }
 
 fn pairs<'py>(
