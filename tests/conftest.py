@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -46,6 +47,23 @@ def _portably(method: Callable[..., Any], **defaults: str) -> Callable[..., Any]
 # What tests write and read is the same on every system.
 Path.write_text = _portably(Path.write_text, encoding="utf-8", newline="\n")  # type: ignore[method-assign]
 Path.read_text = _portably(Path.read_text, encoding="utf-8")  # type: ignore[method-assign]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow all but N of the parameters of a test that has `@pytest.mark.few(N)`.
+
+    Names of tests are hashed, so that the N lie anywhere in the grid, whatever its axes are, and
+    stay when others are added.
+    """
+    grids: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
+            grids.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for grid in grids.values():
+        kept = grid[0].get_closest_marker("few").args[0]  # type: ignore[union-attr]
+        for item in sorted(grid, key=lambda item: crc32(item.nodeid.encode()))[kept:]:
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish() -> None:

@@ -244,6 +244,7 @@ def test_files_of_older_tokenizers_are_fetched(online: Hub, tmp_path: Path) -> N
     assert online.fetched == ["vocab.txt"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "message"),
     [

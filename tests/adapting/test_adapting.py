@@ -89,6 +89,7 @@ def test_what_stays_equals_the_twin(words: dict[str, int], text: str, share: flo
     check_merges(after)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("marker", MARKERS)
 @given(words=tied_words, share=st.floats(0, 1))
 @part_of_examples(3)

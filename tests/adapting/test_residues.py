@@ -369,6 +369,7 @@ def test_long_pre_tokens() -> None:
     assert len(found.removed) > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt2.tokenizer.json", "cl100k_base.tiktoken"])
 def test_a_novel(name: str, treasure_island: Path) -> None:
     """The residues that chapters of a novel have, and their ids without them."""

@@ -76,6 +76,7 @@ def reported(monkeypatch: pytest.MonkeyPatch) -> list[TokctlError]:
     return found
 
 
+@pytest.mark.few(25)
 @pytest.mark.parametrize(
     ("line", "kind", "code"),
     [

@@ -29,6 +29,7 @@ MODELS = {
 TEXTS = st.text(alphabet="abc \n[CLS]é☃", max_size=12)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", MODELS)
 @given(made=text_tables(TEXTS), threads=st.sampled_from([1, 2]))
 def test_ids_are_those_of_the_api(

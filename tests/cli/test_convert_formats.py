@@ -21,6 +21,7 @@ WRITTEN = [known for known in formats.FORMATS if known.writes]
 NAMES = [known.name for known in WRITTEN]
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("known", WRITTEN, ids=NAMES)
 @pytest.mark.parametrize("name", ["bytes", "regex", "characters", "wordpiece", "no-unknown"])
 def test_every_format(

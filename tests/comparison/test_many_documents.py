@@ -44,6 +44,7 @@ def _of_all(comparison: Comparison) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("rule", ["spaces", "unicode"])
 def test_the_figures_of_as_many_files(threads: int, rule: str) -> None:

@@ -54,6 +54,7 @@ def test_ties_are_the_same_in_a_larger_training(text: str, size: int) -> None:
     assert trained["bpe", size].model.merges == alone.model.merges
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [name for name, (_, r) in PRESETS.items() if grows(r)])
 @settings(max_examples=12)
 @given(

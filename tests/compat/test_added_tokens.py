@@ -102,6 +102,7 @@ def generated(draw: random.Random) -> str:
     )
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("seed", range(max(EXAMPLES // 10, 40)))
 def test_ids_and_flags(seed: int) -> None:
     draw = random.Random(seed)

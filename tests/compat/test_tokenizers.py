@@ -58,6 +58,7 @@ def settings(draw: random.Random, *tokenizers_: Any) -> None:
     assert ours.padding == theirs.padding
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_attribute_is_equal(kind: str) -> None:
     ours, theirs = both(kind)
@@ -74,6 +75,7 @@ def test_every_attribute_is_equal(kind: str) -> None:
         some = some[:10_000]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_pairs_windows_padding(kind: str) -> None:
     ours, theirs = both(kind)
@@ -100,6 +102,7 @@ def test_pairs_windows_padding(kind: str) -> None:
         assert_equal(ours.encode(*pairs[0]), theirs.encode(*pairs[0]), pairs[0])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_words_that_are_given(kind: str) -> None:
     ours, theirs = both(kind)

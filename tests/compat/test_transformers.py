@@ -68,6 +68,7 @@ CALLS: tuple[dict[str, Any], ...] = (
 )  # fmt: skip
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_calls_give_the_same(kind: str) -> None:
     theirs = original(kind)

@@ -49,6 +49,7 @@ def varied(count: int) -> bytes:
     return "\n".join(lines).encode()
 
 
+@pytest.mark.slow
 def test_ids_and_places_are_the_same_with_little_memory(model: Path) -> None:
     text = varied(30_000)
     plenty, scarce = Tokenizer.load(model), Tokenizer.load(model, cache_memory=LEAST)

@@ -53,6 +53,7 @@ MISSING = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("missing", MISSING.values(), ids=MISSING)
 @given(text=TEXTS)
 def test_bytes_without_a_token(missing: frozenset[int], text: str) -> None:

@@ -35,6 +35,7 @@ def string_merges(tokenizer: Tokenizer) -> list[tuple[str, str, str]]:
     return [(tokens[m.left], tokens[m.right], tokens[m.token]) for m in tokenizer.merges]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("marker", MARKERS)
 @pytest.mark.parametrize("score", ["count", "likelihood"])
 @given(words=st.one_of(tied_words, odd_words), word=probes)
@@ -46,6 +47,7 @@ def test_encoder_equals_twin(marker: str, score: str, words: dict[str, int], wor
         assert tokenizer.encode(word).tokens == expected
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("marker", MARKERS)
 @given(words=tied_words)
 def test_encoding_the_corpus_gives_the_final_state(marker: str, words: dict[str, int]) -> None:
@@ -59,6 +61,7 @@ def test_encoding_the_corpus_gives_the_final_state(marker: str, words: dict[str,
             assert tokenizer.encode(word).tokens == expected
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("unknown", ["word", "char"])
 @pytest.mark.parametrize("limit", [None, 5])
 @given(words=st.one_of(tied_words, odd_words), word=probes)
@@ -85,6 +88,7 @@ def test_longest_match_equals_twin(
     assert tokenizer.encode(word).tokens == expected
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("marker", MARKERS)
 @given(words=tied_words, text=st.lists(st.text("ab", min_size=1, max_size=9)).map(" ".join))
 def test_decoder_equals_twin(marker: str, words: dict[str, int], text: str) -> None:

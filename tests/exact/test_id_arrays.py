@@ -60,6 +60,7 @@ KINDS: dict[str, Callable[[list[int]], Any]] = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
 def test_every_kind_of_ids_decodes_as_the_list(kind: str, data: st.DataObject) -> None:

@@ -84,6 +84,7 @@ def assert_bytes_same(model: Model, expected: twin.Training) -> None:
 # -- whole characters -----------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("ties", TIE_BREAKS)
 @given(words=byte_words, vocab_size=st.integers(257, 300), least=st.integers(1, 2))
 @part_of_examples(2)
@@ -185,6 +186,7 @@ def test_many_scripts_have_whole_tokens_and_the_ids_of_hugging_face(tmp_path: Pa
 initial_words = st.lists(st.text(alphabet="abcdxé", min_size=1, max_size=6), max_size=4)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("marker", "score"), list(product(MARKERS, ("count", "likelihood"))))
 @given(
     words=tied_words,
@@ -315,6 +317,7 @@ def test_the_documents_example() -> None:
     assert [merge.count for merge in model.merges] == [9, 9, 7, 7, 0]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("marker", MARKERS)
 @given(
     words=odd_words,

@@ -35,6 +35,7 @@ def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return train(tmp_path_factory.mktemp("promise"), recipe=recipe, vocab_size=3000)
 
 
+@pytest.mark.few(4)
 def test_the_text_comes_back(trained: Tokenizer) -> None:
     """From bytes as it was, or as NFC has it where the recipe asks for that. From characters
     as it was normalized, where spaces are kept, and otherwise as a text with the same ids;
@@ -86,6 +87,7 @@ def test_what_is_no_input(trained: Tokenizer) -> None:
     assert trained.decode([]) == ""
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_recipes_are_refused_when_they_are_made_or_work(algorithm: str) -> None:
     """Every combination of what has a choice: a hint, or a tokenizer that trains, encodes,

@@ -25,6 +25,7 @@ def as_trained(model: Model) -> Model:
     return replace(model, training=replace(model.training, pruned_from=None))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("marker", "score", "ties"), [(marker, *both) for marker, both in product(MARKERS, SCORED)]
 )

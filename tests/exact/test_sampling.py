@@ -126,6 +126,7 @@ def streamed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return Tokenizer.train([path], vocab_size=size, recipe=recipe)
 
 
+@pytest.mark.few(2)
 @settings(max_examples=60)
 @given(data=st.data())
 def test_a_stream_gives_the_whole_and_no_half_character(

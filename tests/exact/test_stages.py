@@ -98,6 +98,7 @@ def test_superbpe_equals_its_definition(
     assert len(ends) == 1 and ends[0] <= transition
 
 
+@pytest.mark.slow
 def test_a_real_text(treasure_island: Path) -> None:
     text = treasure_island.read_text(encoding="utf-8")[20_000:28_000]
     model = train(text, vocab_size=700)

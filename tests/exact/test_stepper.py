@@ -127,6 +127,7 @@ def check(
     assert stepper.rewritten() == rewritten
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("marker", "score", "ties"),
     [(marker, *both) for marker, both in product(MARKERS, SCORED)],

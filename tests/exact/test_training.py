@@ -56,6 +56,7 @@ def assert_same(tokenizer: Tokenizer, expected: twin.Training) -> None:
     assert merges == expected.merges
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("marker", "score", "ties"),
     [(marker, *both) for marker, both in product(MARKERS, SCORED)],
@@ -95,6 +96,7 @@ def test_trainer_equals_twin(
     assert_same(tokenizer, expected)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("marker", "score"), list(product(MARKERS, ("count", "likelihood"))))
 @given(words=tied_words, longest=st.integers(1, 6))
 def test_max_token_length_equals_twin(
@@ -221,6 +223,7 @@ def test_a_vocabulary_that_is_too_small_names_the_least() -> None:
     assert caught.value.hint is not None and "--vocab 3" in caught.value.hint
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("marker", ["continuation", "end-fused", "end"])
 @pytest.mark.parametrize("score", ["count", "likelihood"])
 @given(

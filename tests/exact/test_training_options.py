@@ -56,6 +56,7 @@ def test_alphabet_equals_twin(words: dict[str, int], limits: dict[str, Any]) -> 
     assert found == twins.alphabet_of(words, **limits)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("marker", "score"), list(product(MARKERS, ("count", "likelihood"))))
 @given(words=tied_words, limits=limited, vocab_size=st.integers(30, 50))
 @part_of_examples(4)
@@ -303,6 +304,7 @@ def test_timing_has_the_phases(tmp_path: Path) -> None:
 # -- a text that is not split ---------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("ties", TIE_BREAKS)
 @given(text=st.text(alphabet="ab c\né", min_size=1, max_size=150), vocab_size=st.integers(257, 330))
 def test_an_unsplit_text_equals_twin(ties: str, text: str, vocab_size: int) -> None:

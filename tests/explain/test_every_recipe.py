@@ -37,6 +37,7 @@ TEXTS = st.text(
 ).map("".join)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", NAMES)
 @given(text=TEXTS)
 def test_the_tokens_are_those_of_encode(name: str, text: str) -> None:
@@ -67,6 +68,7 @@ def test_a_summary_adds_up(name: str) -> None:
     assert facts.rounds == tuple(tokenizer.model.rounds)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", NAMES)
 @given(text=TEXTS)
 def test_what_is_unreachable_is_never_met(name: str, text: str) -> None:

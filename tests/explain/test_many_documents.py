@@ -23,6 +23,7 @@ SOME = [name for name in NAMES if name.startswith("default ")]
 SOME += ["graphemes", "bpe on characters", "gpt2", "bert", "sentencepiece-unigram", "added tokens"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SOME)
 @settings(max_examples=15)
 @given(documents=DOCUMENTS)

@@ -108,6 +108,7 @@ def check(tokenizer: Tokenizer, frame: Step, counts: list[tuple[bytes, int]]) ->
     assert [pair.place for pair in frame.pairs] == list(range(1, len(frame.pairs) + 1))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", RECIPES)
 @given(data=st.data())
 def test_wherever_it_goes_a_frame_is_the_one_from_scratch(name: str, data: st.DataObject) -> None:
@@ -136,6 +137,7 @@ def test_wherever_it_goes_a_frame_is_the_one_from_scratch(name: str, data: st.Da
         assert frame.choice.tied == len(ties) or len(ties) == len(frame.pairs)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["bpe", "wordpiece", "notebook-bpe", "notebook-wordpiece"])
 def test_every_merge_of_the_sample_leads_in_its_turn(name: str, sample: str) -> None:
     tokenizer = trained(RECIPES[name], sample, merges=400)

@@ -56,6 +56,7 @@ def test_uses_are_those_of_encode(name: str) -> None:
     assert found.rarest == found.frequent[::-1]
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_token_of_a_text_and_its_words(name: str) -> None:
     tokenizer = model(name)

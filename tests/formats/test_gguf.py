@@ -53,6 +53,7 @@ def test_the_ids_of_llama_cpp(name: str) -> None:
         assert list(found.ids) == around, text
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("pre", GOLDEN["splits"])
 def test_the_splits_of_llama_cpp(pre: str) -> None:
     tokenizer = Tokenizer(files.model(files.pairs(pre, GOLDEN["texts"])))

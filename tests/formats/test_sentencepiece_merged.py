@@ -50,6 +50,7 @@ def generated(draw: random.Random) -> bytes:
     )
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("seed", range(40))
 def test_generated_models(seed: int) -> None:
     draw = random.Random(seed)

@@ -137,6 +137,7 @@ def texts() -> list[str]:
     return ["", " ", "the cat", "  the   cat  ", "<sep>the<sep> <sep>cat", "\nthe cat\n", *made]
 
 
+@pytest.mark.few(8)
 def test_ids(pair: tuple[Model, Any]) -> None:
     ours, theirs = pair
     for text in texts():
@@ -317,6 +318,7 @@ def test_other_refusals() -> None:
         formats.parse(sentencepiece.serialize(proto), "m.model")
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", [name for name in MODELS if not name.startswith("word")])
 @pytest.mark.parametrize("rules", ["identity", "nmt_nfkc_cf"])
 def test_places_by_the_alignment_of_the_library(name: str, rules: str) -> None:

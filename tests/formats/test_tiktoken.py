@@ -81,6 +81,7 @@ def test_other_ranks_are_an_error_with_a_hint() -> None:
 # -- what the caller says -----------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("start", [0, 3, 1000])
 @pytest.mark.parametrize("splitting", ["gpt2", "cl100k", r"regex:\s+|\S+"])
 def test_hints(tmp_path: Path, splitting: str, start: int) -> None:

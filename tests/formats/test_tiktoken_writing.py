@@ -91,6 +91,7 @@ def test_cl100k_comes_back_as_it_was(tmp_path: Path) -> None:
     assert Tokenizer.load(tmp_path / "x.tiktoken").model == ours.model
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "splitting",
     ["gpt2", "cl100k", "o200k", "llama3", "qwen2", "deepseek-v3", "none", r"regex:\d|\p{L}+"],

@@ -97,6 +97,7 @@ def test_shards_of_one_id_and_documents_without(models: Models, form: str) -> No
         )
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("form", "options", "more"),
     [
@@ -169,6 +170,7 @@ def stopped_at(what: str, models: Models, given: dict[str, Any]) -> None:
         write(models["bytes"], NAMES, Workers(600), **given)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("stop", ["plan", "group"])
 @pytest.mark.parametrize("place", ["data", "table", "cut", "missing"])
 def test_a_damaged_piece_is_named_and_made_again(models: Models, place: str, stop: str) -> None:
@@ -237,6 +239,7 @@ def test_what_was_begun_otherwise_is_refused(models: Models) -> None:
         idfiles.write(models["bytes"], NAMES, "many", form="bin", shard_size=300)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("model", "name", "text", "more"),
     [

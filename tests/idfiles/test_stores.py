@@ -94,6 +94,7 @@ def write(
     return idfiles.write(models["bytes"], NAMES, to, engine=workers, **given)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("form", idfiles.FORMS)
 def test_what_a_folder_has(models: Models, address: str, form: str) -> None:
     files()

@@ -136,6 +136,7 @@ def make(kind: str, folder: Path, config: dict[str, Any]) -> None:
     write(folder, "tokenizer.json", document)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "place"), [(name, at) for name, cases in CASES.items() for at in range(len(cases))]
 )

@@ -129,6 +129,7 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", CASES)
 def test_what_the_files_say(case: str, tmp_path: Path) -> None:
     name, config, files = CASES[case]
@@ -262,6 +263,7 @@ ALBERT = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("kind", "file", "options"),
     [

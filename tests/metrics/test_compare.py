@@ -27,6 +27,7 @@ TEXTS = st.text(alphabet=ALPHABET, max_size=60).map(str.encode)
 BYTES = st.binary(max_size=40)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("rule", ["spaces", "unicode"])
 @pytest.mark.parametrize("name", RECIPES)
 @given(text=TEXTS)

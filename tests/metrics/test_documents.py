@@ -56,6 +56,7 @@ def _alone(name: str, documents: Sequence[bytes], rule: str) -> list[Measurement
     ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", RECIPES)
 @given(documents=DOCUMENTS, rule=st.sampled_from(["spaces", "unicode"]), chunk=st.integers(1, 20))
 def test_a_document_is_measured_by_itself(
@@ -96,6 +97,7 @@ def test_boundaries_are_those_of_the_documents(documents: list[bytes]) -> None:
     assert agreements(many) == agreements(alone)
 
 
+@pytest.mark.few(2)
 @given(
     documents=st.lists(st.tuples(TEXTS | PIECES, st.integers(1, 4)), min_size=1, max_size=9).filter(
         lambda pairs: any(count > 1 for _, count in pairs)
@@ -116,6 +118,7 @@ def test_a_count_is_so_many_documents(name: str, documents: list[tuple[bytes, in
     )
 
 
+@pytest.mark.slow
 def test_many_groups_of_documents() -> None:
     """More than threads take at a time, and among them a document that they share out."""
     pieces = [b"low lower", b"newest\n", b"", b"wide", b"\n", "é (low".encode()]

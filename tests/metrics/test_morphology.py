@@ -174,6 +174,7 @@ def test_nothing_to_measure() -> None:
 WORDS = st.lists(st.text("lowernstiéd", min_size=1, max_size=4), min_size=1, max_size=4)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", RECIPES)
 @part_of_examples(3)
 @given(lists=st.lists(WORDS, max_size=4), extra=st.booleans())

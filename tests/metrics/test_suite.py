@@ -101,6 +101,7 @@ def test_many_texts_are_one_domain() -> None:
 # -- Figures -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_domains_are_counted_as_the_twin_counts(found: Suite) -> None:
     texts = {domain.name: domain.texts for domain in bundled_domains(parallel_texts())}
     assert domain_names(found) == ["low.txt", *BUNDLED]

@@ -79,6 +79,7 @@ def test_a_chart_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert raised.value.hint
 
 
+@pytest.mark.few(2)
 @limits
 @pytest.mark.parametrize("megabytes", [1_000, 4_000, 30_000, 10_000_000])
 def test_a_limit_on_the_address_space(megabytes: int, tmp_path: Path) -> None:

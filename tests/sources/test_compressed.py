@@ -56,6 +56,7 @@ def test_content_counts_and_not_the_name(ending: str, tmp_path: Path) -> None:
     assert text(raw) == path.read_bytes() == text(documents([path], raw=True)[0])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("ending", COMPRESS)
 @given(
     parts=st.lists(st.binary(max_size=300), min_size=1, max_size=5),
@@ -214,6 +215,7 @@ print(size, peak() - before)
 """
 
 
+@pytest.mark.few(2)
 @systems.linux
 @pytest.mark.parametrize("ending", COMPRESS)
 def test_a_bomb_streams(ending: str, tmp_path: Path) -> None:

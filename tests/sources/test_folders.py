@@ -214,6 +214,7 @@ def test_each_file_is_read_as_it_would_be_alone(tree: Path) -> None:
     assert as_lines == [("d/c.jsonl", [(tree / "c.jsonl").read_bytes()])]
 
 
+@pytest.mark.slow
 def test_ten_thousand_files(tmp_path: Path) -> None:
     folder = tmp_path / "many"
     for part in range(100):

@@ -67,6 +67,7 @@ def text_file(folder: Path, data: bytes) -> Source:
     return source
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_text(name: str, tmp_path: Path) -> None:
     recipe = RECIPES[name]
@@ -103,6 +104,7 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("name", ["bpe", "wordpiece"])
 @pytest.mark.parametrize("normalizer", [*NORMALIZERS.names(), "several"])
 def test_what_is_cut_before_it_is_normalized(name: str, normalizer: str, tmp_path: Path) -> None:

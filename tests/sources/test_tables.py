@@ -186,6 +186,7 @@ def test_a_null_in_a_dictionary() -> None:
         list(tables.column_batches(array, [], "text", "x", 8))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("form", FORMS)
 def test_cut_anywhere_is_an_error(form: str, tmp_path: Path) -> None:
     data = written(form, table(TEXTS[:1700]))
@@ -352,6 +353,7 @@ print(refused)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["text", "input_ids"])
 def test_no_damaged_footer_ends_the_process(column: str, tmp_path: Path) -> None:
     """pyarrow aborts where it is asked about a column whose description is damaged."""

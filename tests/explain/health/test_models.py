@@ -22,6 +22,7 @@ from tokctl.model import byte_level
 from tokctl.model.presets import BPE, preset
 
 
+@pytest.mark.few(17)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_check_of_every_model_is_answered_once(name: str) -> None:
     for texts in ((), (TEXT,), ("", "x\u0416\ufffd"), (TEXT, TEXT)):
@@ -105,6 +106,7 @@ def test_gpt2(gpt2: tuple[Tokenizer, list[bytes]]) -> None:
     assert {"unreachable-by-encoding", "merges-without-effect", "missing-bytes"} < passed
 
 
+@pytest.mark.slow
 def test_gpt2_on_a_book(gpt2: tuple[Tokenizer, list[bytes]], treasure_island: Path) -> None:
     tokenizer, known = gpt2
     report = check_health(tokenizer, [treasure_island], limit=None)
@@ -127,6 +129,7 @@ def test_gpt2_on_a_book(gpt2: tuple[Tokenizer, list[bytes]], treasure_island: Pa
 # -- others -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_cl100k() -> None:
     tokenizer = Tokenizer.load(shared_file("vocab/cl100k_base.tiktoken"))
     report = health_at_most(1000, tokenizer)
