@@ -77,7 +77,7 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 # `TOKCTL_EXAMPLES=1000 pytest` looks further than a day's run does.
 settings.register_profile(
     "tokctl",
-    max_examples=int(os.environ.get("TOKCTL_EXAMPLES", "60")),
+    max_examples=int(os.environ.get("TOKCTL_EXAMPLES", "30")),
     deadline=None,
     derandomize="TOKCTL_EXAMPLES" not in os.environ,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
