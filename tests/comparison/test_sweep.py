@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.errors import raises_code
 from tests.metrics.models import TEXT
 from tokctl.analysis.comparison import compare, train_sizes
 from tokctl.analysis.comparison.measuring import SWEPT, sweep_points
@@ -112,5 +113,5 @@ def test_points_are_the_figures_of_a_comparison() -> None:
 def test_a_size_below_the_alphabet_is_refused() -> None:
     text = Text("low.txt", TEXT.encode())
     for sizes in ([9], [9, 300]):
-        with pytest.raises(TokctlError, match=r"too few|256"):
+        with raises_code("bad-value", r"too few|256"):
             train_sizes({"bpe": default_recipe("bpe")}, [text], sizes)

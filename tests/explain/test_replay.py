@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import shared_file
+from tests.errors import raises_code
 from tests.explain import every, models
 from tests.metrics.models import document
 from tokctl import TokctlError, Tokenizer, preset
@@ -303,10 +304,10 @@ def test_finding() -> None:
         with pytest.raises(TokctlError, match=message):
             replay.find_token(bad, 0)
     for bad in ("", "zebra", "\ud800"):
-        with pytest.raises(TokctlError, match="no word of this text"):
+        with raises_code("unknown-name"):
             replay.find_word(bad)
     for bad_step in (-1, replay.total + 1, 1 << 70):
-        with pytest.raises(TokctlError, match="there is no step"):
+        with raises_code("bad-value"):
             replay.goto(bad_step)
 
 
@@ -323,7 +324,7 @@ def test_a_word_as_long_as_a_book_is_shown_in_part() -> None:
 def test_too_large_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tokctl.analysis.replay.MOST_BYTES", 10)
     tokenizer = models.model("bytes")
-    with pytest.raises(TokctlError, match="too large to watch: its distinct pre-tokens have 11"):
+    with raises_code("too-large", "too large to watch: its distinct pre-tokens have 11"):
         MergeReplay(tokenizer, counted(tokenizer, "low lower x"))
 
 

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.errors import raises_code
 from tests.metrics.models import RECIPES, model
 from tests.metrics.test_compare import TEXTS
 from tokctl import _native
 from tokctl.analysis.comparison.measuring import Measurement, agreements, intervals, measure_all
 from tokctl.analysis.metrics import Counts, range_of
 from tokctl.analysis.texts import Text
-from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.errors import CoreError
 
 #: Documents that would become others if they were joined: letters of one word, a line end in two
 #: halves, halves of a character, spaces, nothing at all.
@@ -167,5 +168,5 @@ def test_lines_that_are_too_many_to_draw() -> None:
     text = text_of([b"a\nb\n", b"", b"c"], [5_000_000, 2**50, 1])
     measured = [measure_all(model("bpe"), text, 1, lines=True)]
     assert measured[0].counts.lines == 10_000_001
-    with pytest.raises(TokctlError, match="more than 10,000,000 lines"):
+    with raises_code("too-large", "more than 10,000,000 lines"):
         intervals({"bpe": measured}, {"bpe": range_of(model("bpe").model)}, "bpe", 1)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import shared_file
 from tests.cost import cost
+from tests.errors import raises_code
 from tests.explain.every import NAMES, TEXT, model
 from tests.explain.health.sick import Tokenizer, finding, health, merging, tokens
 from tests.metrics.models import document
@@ -166,7 +167,7 @@ def test_texts_of_every_kind(tmp_path: Path) -> None:
     for wrong in ([tmp_path / "none"], str(path)):
         with pytest.raises(TokctlError):
             check_health(tokenizer, wrong)
-    with pytest.raises(TokctlError, match="UTF-8"):
+    with raises_code("not-utf8", "UTF-8"):
         check_health(tokenizer, [document(b"a\xff")])
     replaced = check_health(tokenizer, [document(b"a\xff")], errors="replace")
     assert finding(replaced, "unknown-in-text") is not None
