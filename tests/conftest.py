@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -48,6 +49,23 @@ Path.write_text = _portably(Path.write_text, encoding="utf-8", newline="\n")  # 
 Path.read_text = _portably(Path.read_text, encoding="utf-8")  # type: ignore[method-assign]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow all but N of the parameters of a test that has `@pytest.mark.few(N)`.
+
+    Names of tests are hashed, so that the N lie anywhere in the grid, whatever its axes are, and
+    stay when others are added.
+    """
+    grids: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
+            grids.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for grid in grids.values():
+        kept = grid[0].get_closest_marker("few").args[0]  # type: ignore[union-attr]
+        for item in sorted(grid, key=lambda item: crc32(item.nodeid.encode()))[kept:]:
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_collection_finish() -> None:
     """Thousands of tests stay to the end: no search for garbage need look through them."""
     gc.collect()
@@ -59,7 +77,7 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 # `TOKCTL_EXAMPLES=1000 pytest` looks further than a day's run does.
 settings.register_profile(
     "tokctl",
-    max_examples=int(os.environ.get("TOKCTL_EXAMPLES", "60")),
+    max_examples=int(os.environ.get("TOKCTL_EXAMPLES", "30")),
     deadline=None,
     derandomize="TOKCTL_EXAMPLES" not in os.environ,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],

@@ -17,6 +17,7 @@ from safetensors.numpy import load_file, save_file
 from tests.adapting.test_embeddings import BEFORE, FOUND, SIZE, read, rows, written
 from tests.cli.run import tokctl
 from tests.conftest import part_of_examples
+from tests.errors import raises_code
 from tests.twins import adapt as rounding
 from tests.twins import focus as twin
 from tokctl import TokctlError, adapt
@@ -249,9 +250,9 @@ def test_a_damaged_file_is_an_error_or_another_file(
 
 
 def test_other_faults(tmp_path: Path) -> None:
-    with pytest.raises(TokctlError, match="can't read"):
+    with raises_code("unreadable"):
         focus.check_vectors(tmp_path / "none.vec")
-    with pytest.raises(TokctlError, match="can't read"):
+    with raises_code("unreadable"):
         focus.check_vectors(tmp_path)
     save_file({"wte.weight": rows(1)}, tmp_path / "a")
     vectors = saved(tmp_path / "a.vec", VECTORS)

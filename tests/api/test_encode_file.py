@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from tests.api.sources import archive, document, records
 from tests.cli.run import tokctl
+from tests.errors import raises_code
 from tests.exact.ids_in_and_out import byte_level, characters, outcome
 from tests.formats.models import RECIPES, filled
 from tokctl import TokctlError, Tokenizer, preset
@@ -105,10 +106,10 @@ def test_a_separator_stands_behind_each_document(eos: str, lines: bool) -> None:
     texts = ["a", "b", "", "c"] if lines else ["a\nb", "", "", "c"]
     wanted = [[*ids, end] for ids in tokenizer.encode_ids(texts)]
     assert rows(tokenizer, sources, lines=lines, eos=given_eos) == wanted
-    with pytest.raises(TokctlError, match="is not a token of this model") as caught:
+    with raises_code("unknown-name") as caught:
         tokenizer.encode_file(sources, eos="[END]")
     assert "<|endoftext|>" in str(caught.value.hint)
-    with pytest.raises(TokctlError, match="invalid value 300 for eos"):
+    with raises_code("bad-value", "invalid value 300 for eos"):
         tokenizer.encode_file_iter(sources, eos=300)
 
 
@@ -161,7 +162,7 @@ def test_paths_of_every_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_cannot_be_read_is_an_error_at_once(tmp_path: Path) -> None:
     for method in (byte_level().encode_file, byte_level().encode_file_iter):
-        with pytest.raises(TokctlError, match=r"none\.txt"):
+        with raises_code("unreadable", r"none\.txt"):
             method(tmp_path / "none.txt")
         for options, message in [
             ({"threads": 0}, "invalid value 0 for threads"),
@@ -192,9 +193,9 @@ def test_a_character_without_an_id_is_named_with_file_and_line() -> None:
     for threads in (1, 2):
         for lines in (False, True):
             source = document(text.encode(), 1 << 16)
-            with pytest.raises(TokctlError, match=r"a\.txt: line 40001: 'ß'"):
+            with raises_code("no-id", r"a\.txt: line 40001: 'ß'"):
                 model.encode_file(source, threads=threads, lines=lines)
-    with pytest.raises(TokctlError, match=r"a\.jsonl: line 5: 'ß'"):
+    with raises_code("no-id", r"a\.jsonl: line 5: 'ß'"):
         model.encode_file(records([b"the"] * 4 + ["the\nß".encode()]))
 
 
@@ -207,10 +208,10 @@ def test_documents_before_what_is_damaged_are_given() -> None:
     sources = [document(b"hello"), Document("b.txt", None, blocks)]
     stream = tokenizer.encode_file_iter(sources)
     assert next(stream).tolist() == tokenizer.encode_ids("hello")
-    with pytest.raises(TokctlError, match="the disk is gone"):
+    with raises_code("error", "the disk is gone"):
         next(stream)
     for threads in (1, 2):
-        with pytest.raises(TokctlError, match="the disk is gone"):
+        with raises_code("error", "the disk is gone"):
             tokenizer.encode_file(sources, threads=threads)
 
 

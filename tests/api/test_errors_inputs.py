@@ -268,6 +268,7 @@ def saved_and_loaded(**hints: Any) -> None:
     Tokenizer.load("m.json", **hints)
 
 
+@pytest.mark.few(17)
 @pytest.mark.parametrize("name", CASES)
 def test_kind_and_code(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     case = CASES[name]

@@ -77,6 +77,7 @@ def reported(monkeypatch: pytest.MonkeyPatch) -> list[TokctlError]:
     return found
 
 
+@pytest.mark.few(25)
 @pytest.mark.parametrize(
     ("line", "kind", "code"),
     [

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import tokctl
 from tests import systems
+from tests.errors import raises_code
 from tokctl import (
     AddedToken,
     Padding,
@@ -99,11 +100,11 @@ def test_texts_that_are_none() -> None:
     for wrong in ([5], [None], [["a", 5]]):
         with pytest.raises(TypeError, match="a text is str or bytes, not"):
             Tokenizer.train(Texts(wrong), vocab_size=300)  # type: ignore[arg-type]
-    with pytest.raises(TokctlError, match="the texts are a list, not one text"):
+    with raises_code("bad-value"):
         Tokenizer.train(Texts("text"), vocab_size=300)
-    with pytest.raises(TokctlError, match="nothing to train on"):
+    with raises_code("bad-input"):
         Tokenizer.train(Texts([]), vocab_size=300)
-    with pytest.raises(TokctlError, match="text 2: line 1, byte 1 is not UTF-8"):
+    with raises_code("not-utf8", "text 2: line 1, byte 1 is not UTF-8"):
         Tokenizer.train(Texts(["a", b"b\xff"]), vocab_size=300, algorithm="wordpiece")
 
 
@@ -153,7 +154,7 @@ def test_special_tokens_by_what_they_are_for(tok: Tokenizer, tmp_path: Path) -> 
 def test_from_pretrained(tok: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tok.save(tmp_path / "one.json")
     assert Tokenizer.from_pretrained(tmp_path / "one.json") == tok
-    with pytest.raises(TokctlError, match="has no revision 'main'"):
+    with raises_code("conflict", "has no revision 'main'"):
         Tokenizer.from_pretrained(tmp_path / "one.json", revision="main")
     asked = []
     monkeypatch.setattr(Tokenizer, "load", lambda path: asked.append(path) or tok)

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.errors import raises_code
 from tests.exact.ids_in_and_out import byte_level, characters, outcome
-from tokctl import TokctlError, Tokenizer, _native
+from tokctl import Tokenizer, _native
 
 TEXTS = ["hello there", "", "the 中文", "für" * 2000]
 
@@ -130,16 +131,16 @@ def test_long_arrays_of_every_kind(kind: str) -> None:
 
 def test_what_is_no_batch_is_refused() -> None:
     tokenizer = byte_level()
-    with pytest.raises(TokctlError, match=r"text 1: id 5000 \(number 2\) is outside"):
+    with raises_code("bad-ids", r"text 1: id 5000 \(number 2\) is outside"):
         tokenizer.decode_batch([[1], [1, 2, 5000]])
-    with pytest.raises(TokctlError, match="text 1: the decoded bytes are not UTF-8"):
+    with raises_code("not-utf8", "text 1: the decoded bytes are not UTF-8"):
         tokenizer.decode_batch([[], tokenizer.encode_ids(b"\xff")])
     bad: list[Any] = [[], [-1, 3], [0, 4], [0, 2, 1], [1, 0], np.array([0, 9])]
     for offsets in bad:
-        with pytest.raises(TokctlError, match="the offsets are not ascending positions in 3 ids"):
+        with raises_code("bad-input", "the offsets are not ascending positions in 3 ids"):
             tokenizer.decode_batch([1, 2, 3], offsets)
     flat: Any = [1, 2, 3]
-    with pytest.raises(TokctlError, match="text 0: "):
+    with raises_code("bad-ids", "text 0: "):
         tokenizer.decode_batch(flat)
 
 

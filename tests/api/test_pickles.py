@@ -44,6 +44,7 @@ MODELS: dict[str, Callable[[], Tokenizer]] = {
 }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_pickle_gives_the_same_tokenizer_and_the_same_pickle(name: str) -> None:
     tokenizer = MODELS[name]()
@@ -84,6 +85,7 @@ for name in ("gpt2", "bert", "t5", "of ranks", "of Hugging Face's"):
 """
 
 
+@pytest.mark.slow
 def test_every_process_makes_the_same_pickle() -> None:
     root = Path(__file__).resolve().parents[2]
     made = set()

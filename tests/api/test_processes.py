@@ -28,6 +28,7 @@ METHODS = multiprocessing.get_all_start_methods()
 TEXTS = [f"hello there {number}" for number in range(200)]
 
 
+@pytest.mark.few(2)
 @systems.fork
 @pytest.mark.parametrize("name", ["gpt2", "bert", "t5", "unigram", "wordpiece", "word"])
 @pytest.mark.parametrize("forks", [10, pytest.param(50, marks=pytest.mark.slow)])

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import tokctl
+from tests.errors import raises_code
 from tokctl import ParityOptions, Texts, TokctlError, Tokenizer, TrainOptions, count_tokens
 from tokctl.sources import ReadOptions
 from tokctl.tokenizer.token_counts import CountOptions
@@ -43,7 +44,7 @@ def test_train_takes_every_option_of_a_training() -> None:
         given = {field.name: getattr(options, field.name)}
         assert Tokenizer.train(words, **given).recipe == expected.recipe
     for wrong in (300, {"vocab_size": 300}, expected.recipe):
-        with pytest.raises(TokctlError, match=r"invalid value .* for the options"):
+        with raises_code("bad-value", r"invalid value .* for the options"):
             Tokenizer.train(words, wrong)  # type: ignore[arg-type]
 
 

@@ -22,6 +22,7 @@ from tokctl.tokenizer.tokenizer import MOST_MATCHERS
 TEXTS = [f"abc ab {'cab ' * (number % 50)} a{number} b" for number in range(300)]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["gpt2", "bert", "t5", "unigram", "wordpiece", "word", "llama2"])
 def test_eight_threads_get_the_ids_of_one(name: str) -> None:
     model = filled(RECIPES[name])

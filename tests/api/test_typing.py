@@ -28,6 +28,7 @@ def mypy(*paths: Path, cwd: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_what_people_write_has_the_types_that_it_should(tmp_path: Path) -> None:
     pytest.importorskip("numpy")
     assert "Success: no issues found in 1 source file" in mypy(USER, cwd=tmp_path)
@@ -52,6 +53,7 @@ tok.with_special_tokens(5)
 """
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_found(tmp_path: Path) -> None:
     path = tmp_path / "wrong.py"
     path.write_text(WRONG)

@@ -42,6 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_ordinary_commands_run_without_extras(folder: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     for line in LINES:

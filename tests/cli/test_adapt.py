@@ -216,6 +216,7 @@ W = ("--embeddings", "w.safetensors")
 FOCUS = (*W, "--new-embeddings", "x", "--new-rows", "focus")
 
 
+@pytest.mark.few(22)
 @pytest.mark.parametrize(
     ("line", "message"),
     [

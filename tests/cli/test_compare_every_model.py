@@ -37,6 +37,7 @@ def models(call: Call) -> list[str]:  # noqa: ARG001 (it changes the folder)
     return [word for file in files for word in ("-m", file)]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_model_on_any_text(
     call: Call, models: list[str], name: str, monkeypatch: pytest.MonkeyPatch

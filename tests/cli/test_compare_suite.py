@@ -48,6 +48,7 @@ def no_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "cached", dict)
 
 
+@pytest.mark.slow
 def test_all_parts_in_their_order(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("gold.tsv").write_text("lowest\tlow est\nnewer\tnew er\n")
     found = call(*BOTH, "--suite", "--gold", "gold.tsv")
@@ -98,6 +99,7 @@ def test_models_are_trained_where_none_is_named(call: Call) -> None:
     assert suite["counted_bytes"] == whole + sum(domain["bytes"] for domain in rest)
 
 
+@pytest.mark.slow
 def test_published_vocabularies(
     call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -172,6 +174,7 @@ def test_its_metrics_are_explained(call: Call) -> None:
     assert "did you mean characters_cut?" in call("--explain", "character_cut").err
 
 
+@pytest.mark.slow
 def test_the_page_has_the_suite(call: Call) -> None:
     pytest.importorskip("altair")
     assert call(*BOTH, "--suite", "--html", "x.html").code == 0

@@ -19,6 +19,7 @@ def run(model: Path, *options: str, text: str) -> subprocess.CompletedProcess[st
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True)
 
 
+@pytest.mark.slow
 def test_an_end_that_stands_twice(tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text(document("unigram"))
     done = run(tmp_path / "m.json", "--add-special", "--eos", "</s>", text="a\n")

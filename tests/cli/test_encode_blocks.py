@@ -51,6 +51,7 @@ CASES = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.usefixtures("block_size")
 @pytest.mark.parametrize(("name", "kind", "special"), CASES)
 def test_blocks_leave_no_trace(models: Models, name: str, kind: str, special: str) -> None:
@@ -106,6 +107,7 @@ def test_the_line_without_an_id_is_named(
     assert "stdin: line 31: 'ж'" in done.err
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["bytes", "characters", "wordpiece", "regex"])
 def test_threads_share_out_what_one_thread_gives(models: Models, name: str) -> None:
     """Text that is large enough to be shared out."""

@@ -44,6 +44,7 @@ def test_no_help_loses_what_stands_in_brackets(name: str) -> None:
                 assert Text.from_markup(text).plain == text.replace("\\[", "["), text
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "name", ["", "train", "encode", "decode", "inspect", "compare", "recommend", "convert", "adapt"]
 )

@@ -178,9 +178,11 @@ def test_what_is_refused(healthy: str, arguments: list[str], message: str) -> No
 
 
 @pytest.mark.parametrize("columns", [40, 60, 100, 160])
-def test_a_terminal(sick: str, columns: int) -> None:
-    ran = inspect(sick, "--check", terminal=True, environ={"COLUMNS": str(columns)})
+def test_a_terminal(sick: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    ran = inspect(sick, "--check", terminal=True)
     assert (ran.code, ran.err) == (0, "")
+    assert max(map(len, ran.out.splitlines())) <= columns
     assert "✗ error" in ran.out and "! warning" in ran.out and "✓ passed" in ran.out
     assert "#5 12" in ran.out
     assert "Verdict: ✗ error; 1 error, 2 warnings, 0 notes" in " ".join(ran.out.split())

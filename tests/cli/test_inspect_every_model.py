@@ -85,6 +85,7 @@ def assert_is_tables(text: str) -> None:
         assert not title or title[0]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_question(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")

@@ -49,6 +49,7 @@ def test_there_are_some() -> None:
 ELSEWHERE = ("hf:", "--watch")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("line", [line for line in LINES if not any(e in line for e in ELSEWHERE)])
 @pytest.mark.parametrize("terminal", [False, True])
 def test_every_example_works(

@@ -44,6 +44,7 @@ def written(path: str, question: list[str], form: str) -> str | None:
     return ran.out if ran.code == 0 else None
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question[:1])
 def test_markdown(path: str, question: list[str]) -> None:
     page = written(path, question, "--markdown")
@@ -63,6 +64,7 @@ def test_markdown(path: str, question: list[str]) -> None:
         assert title in text
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question[:1])
 def test_latex(path: str, question: list[str]) -> None:
     page = written(path, question, "--latex")

@@ -68,6 +68,7 @@ def odd(text: Path) -> Path:
     return text.rename("tëxt.txt")
 
 
+@pytest.mark.few(2)
 @systems.streams
 @pytest.mark.parametrize("env", SAME, ids=settings)
 def test_the_same_bytes(
@@ -87,6 +88,7 @@ def test_the_same_bytes(
 POOR = [env for env in SAME if "PYTHONIOENCODING" in env or "PYTHONUTF8" in env]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("env", POOR, ids=settings)
 @pytest.mark.parametrize("line", [("--help",), ("encode", "--help")])
 def test_help_in_every_encoding(env: dict[str, str], line: tuple[str, ...], models: Models) -> None:
@@ -113,6 +115,7 @@ def test_messages_in_every_encoding(env: dict[str, str], models: Models) -> None
         assert "Traceback" not in done.err and "UnicodeEncodeError" not in done.err
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "line",
     [
@@ -147,6 +150,7 @@ def test_names_that_are_not_utf8(line: tuple[str, ...], models: Models) -> None:
     assert "Traceback" not in done.err
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "line",
     [

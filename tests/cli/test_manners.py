@@ -35,6 +35,7 @@ def test_start_up_imports_no_more_than_it_needs(models: Models, command: str) ->
     assert "tokctl" in loaded
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_fits_80_columns(command: str) -> None:
     done = process(*command.split(), "--help", env={"COLUMNS": "80", "NO_COLOR": "1"})
@@ -108,6 +109,7 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
     )
 
 
+@pytest.mark.few(2)
 @systems.shell
 @systems.full_device
 @pytest.mark.parametrize(
@@ -132,6 +134,7 @@ def test_a_model_on_stdout_is_nothing_but_the_model(folder: Path) -> None:
     assert done.returncode == 0 and done.stdout.endswith(b"}}}\n")
 
 
+@pytest.mark.few(2)
 @systems.shell
 @pytest.mark.parametrize(
     "line",
@@ -152,6 +155,7 @@ def test_output_never_replaces_what_is_read(line: str, folder: Path) -> None:
     assert {name: (folder / name).read_bytes() for name in before} == before
 
 
+@pytest.mark.few(2)
 @systems.shell
 @pytest.mark.parametrize(
     "command",

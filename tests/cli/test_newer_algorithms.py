@@ -150,6 +150,7 @@ def test_the_recipe_tells_how_languages_took_turns() -> None:
     )
 
 
+@pytest.mark.slow
 def test_pages_tell_of_languages() -> None:
     languages()
     Tokenizer.load("m.json").save("other.json")

@@ -35,6 +35,7 @@ WRITERS = (
 )  # fmt: skip
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("line", WRITERS)
 def test_nobody_reads(line: str, models: Models, text: Path) -> None:
     """What has nobody to read it ends at once, well, and without a word."""
@@ -67,6 +68,7 @@ def ended_by(number: signal.Signals, running: subprocess.Popen[bytes]) -> bytes:
     raise AssertionError("the signal is not heard")
 
 
+@pytest.mark.few(2)
 @systems.signals
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("line", WAITING)
@@ -150,6 +152,7 @@ tokctl.__main__.main()
     assert (done.returncode, done.stderr) == (130, b"")
 
 
+@pytest.mark.few(2)
 @systems.non_blocking
 @pytest.mark.parametrize(
     "line",

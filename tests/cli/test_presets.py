@@ -57,6 +57,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return paths
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", RECIPES)
 def test_whole_texts_in_pieces(
     trained: dict[str, Path], name: str, monkeypatch: pytest.MonkeyPatch
@@ -93,6 +94,7 @@ def test_these_are_cut(trained: dict[str, Path], name: str) -> None:
     assert sum(some.tokens > 0 for some in encoder.encode(document, "decimal")) > 5
 
 
+@pytest.mark.few(30)
 @pytest.mark.parametrize("form", ["ids", "jsonl", "bin"])
 @pytest.mark.parametrize("name", RECIPES)
 def test_round_trip(trained: dict[str, Path], name: str, form: str) -> None:

@@ -118,6 +118,7 @@ def test_the_options_make_the_candidate(name: str) -> None:
     assert made.vocab_size == 900
 
 
+@pytest.mark.few(2)
 @systems.shell
 @pytest.mark.parametrize("name", ["a b's.txt", "-x.txt", "tab\there.txt", "$HOME;é.txt"])
 def test_the_command_works_when_it_is_pasted(name: str, tmp_path: Path) -> None:

@@ -142,6 +142,7 @@ main()
 """
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("where", ["", "whole_file"])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_file_that_was_just_made_goes(

@@ -54,6 +54,7 @@ def stalls(running: subprocess.Popen[bytes]) -> bool:
     return running.poll() is None
 
 
+@pytest.mark.few(2)
 @systems.linux
 @pytest.mark.parametrize("line", STALLED)
 def test_nobody_reads_on(line: str, models: Models, folder: Path) -> None:

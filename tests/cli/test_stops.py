@@ -38,6 +38,7 @@ def started(arguments: list[str]) -> subprocess.Popen[bytes]:
     )
 
 
+@pytest.mark.few(2)
 @systems.signals
 @pytest.mark.parametrize("phase", ["reading", "merging"])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

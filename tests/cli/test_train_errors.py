@@ -210,6 +210,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(40)
 @pytest.mark.parametrize(("line", "message", "hint"), CASES, ids=[case[0] for case in CASES])
 def test_refused(folder: Path, line: str, message: str, hint: str | None) -> None:
     Path("text.txt").write_bytes(TEXT)

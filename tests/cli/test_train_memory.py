@@ -13,8 +13,8 @@ import pytest
 
 from tests import systems
 from tests.cli.run import error, names, process, tokctl
+from tests.errors import raises_code
 from tests.exact.spilled import document, records
-from tokctl import TokctlError
 from tokctl.cli import train
 from tokctl.cli.numbers import size_of, spoken
 from tokctl.model.presets import BPE
@@ -72,7 +72,7 @@ def test_sizes(given: str, bytes_: int) -> None:
 
 @pytest.mark.parametrize("given", ["", "G", "-1G", "2GB", "2 G", "1e9", "two", "1__000M", "٣M"])
 def test_no_sizes(given: str) -> None:
-    with pytest.raises(TokctlError, match="for --memory"):
+    with raises_code("bad-value", "for --memory"):
         size_of("--memory", given)
 
 

@@ -14,6 +14,7 @@ import pytest
 from tests.cli.run import error
 from tests.cli.run import tokctl as run
 from tests.cluster.conftest import workers
+from tests.errors import raises_code
 from tests.idfiles import made
 from tests.idfiles.shared import NAMES, files
 from tokctl import Tokenizer, idfiles
@@ -73,12 +74,11 @@ def test_small_parts(tokenizer: Tokenizer, form: str) -> None:
 
 @pytest.mark.usefixtures("cluster")
 def test_errors_name_the_line(models_folder: Path) -> None:
-    from tokctl import TokctlError
     from tokctl.extras.ray import Cluster
 
     Path("a.txt").write_bytes(b"low\n" * 50 + b"lo%w\n")
     tokenizer = Tokenizer.load(models_folder / "no-unknown.json")
-    with pytest.raises(TokctlError, match=r"a\.txt: line 51: "):
+    with raises_code("no-id", r"a\.txt: line 51: "):
         idfiles.write(
             tokenizer, ["a.txt"], "many", form="bin", shard_size=5, engine=Cluster(part_size=20)
         )

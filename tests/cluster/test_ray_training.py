@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.run import tokctl as run
 from tests.cluster.conftest import dying
+from tests.errors import raises_code
 from tokctl import TokctlError, Tokenizer
 from tokctl.core.errors import ExitCode
 from tokctl.extras import arrow
@@ -140,7 +141,7 @@ def test_a_file_that_is_gone(tmp_path: Path) -> None:
     path.write_text("low " * 5000)
     (source,) = open_sources([path])
     path.unlink()
-    with pytest.raises(TokctlError, match=r"can't read .*a\.txt"):
+    with raises_code("unreadable", r"can't read .*a\.txt"):
         Tokenizer.train(source, vocab_size=300, engine=SMALL)
 
 
@@ -150,9 +151,9 @@ def test_what_a_cluster_refuses() -> None:
         pytest.raises(TokctlError, match="stdin can't be read by the workers of a cluster"),
     ):
         Tokenizer.train(open_sources(["-"], stdin=file), vocab_size=300, engine=SMALL)
-    with pytest.raises(TokctlError, match="this process is connected to a cluster already"):
+    with raises_code("conflict"):
         Tokenizer.train(__file__, vocab_size=300, engine=Cluster("ray://nowhere:1"))
-    with pytest.raises(TokctlError, match="invalid value 0 for part_size"):
+    with raises_code("bad-value", "invalid value 0 for part_size"):
         Cluster(part_size=0)
 
 

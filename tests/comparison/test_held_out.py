@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokctl import TokctlError
+from tests.errors import raises_code
 from tokctl.analysis.held_out import BLOCKS, split
 from tokctl.analysis.texts import Text
 
@@ -99,5 +99,5 @@ def test_texts_of_as_many_lines_lose_the_same() -> None:
 
 @pytest.mark.parametrize("share", [-0.1, 1, 1.5, float("nan")])
 def test_a_share_that_is_none(share: float) -> None:
-    with pytest.raises(TokctlError, match="for the held-out share"):
+    with raises_code("bad-value"):
         split(Text("t", b"a\n"), share)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import tokctl
+from tests.errors import raises_code
 from tests.metrics.models import document
 from tokctl.analysis.comparison import Languages, compare
 from tokctl.analysis.metrics import Undefined
-from tokctl.core.errors import TokctlError
 from tokctl.tokenizer import Tokenizer
 
 #: A token for each character, and one for each word.
@@ -66,7 +66,7 @@ def test_languages_are_texts_behind_the_others() -> None:
 
 
 def test_an_unknown_reference() -> None:
-    with pytest.raises(TokctlError, match="no language of this comparison is called 'sv'"):
+    with raises_code("unknown-name", "no language of this comparison is called 'sv'"):
         compare([WORD], [], languages={"fi": document("de\n")}, reference="sv")
 
 

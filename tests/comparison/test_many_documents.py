@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.errors import raises_code
 from tests.many import archive, files, records
 from tests.metrics.models import TEXT, document, model
 from tokctl.analysis.comparison import Comparison, Text, compare, read_texts, train_sizes
@@ -44,6 +45,7 @@ def _of_all(comparison: Comparison) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("rule", ["spaces", "unicode"])
 def test_the_figures_of_as_many_files(threads: int, rule: str) -> None:
@@ -188,7 +190,7 @@ def test_what_is_read() -> None:
 def test_nothing_to_compare_on() -> None:
     found = compare([model("bpe")], [records([])])
     assert (found.total.documents, found.total.bytes, found.total.lines) == (0, 0, 0)
-    with pytest.raises(TokctlError, match="needs at least one model and one text"):
+    with raises_code("missing-option"):
         compare([model("bpe")], [])
 
 
@@ -201,14 +203,14 @@ def test_text_that_is_not_utf8_names_its_line_or_row() -> None:
             f"a.parquet: {unit} 3: line 1, byte 2 is not UTF-8, and this model reads characters"
         )
         assert raised.value.message == message
-    with pytest.raises(TokctlError, match=r"^0\.txt: line 1, byte 2 is not UTF-8"):
+    with raises_code("not-utf8", r"^0\.txt: line 1, byte 2 is not UTF-8"):
         compare([model("wordpiece")], [archive(broken[2:])])
     # Two halves of a character are two characters that are lost.
     found = compare([model("wordpiece")], [records(broken)], errors="replace")
     assert found.total.characters == 3 + 5 + 3 + 2
     # A text in memory is checked document by document, too.
     (text,) = read_texts([records(broken)], **PLAIN)
-    with pytest.raises(TokctlError, match="line 3: line 1, byte 2 is not UTF-8"):
+    with raises_code("not-utf8", "line 3: line 1, byte 2 is not UTF-8"):
         compare([model("wordpiece")], [text])
     assert compare([model("bpe")], [text]).total.characters == 3 + 5 + 3 + 2
 

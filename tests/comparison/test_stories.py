@@ -139,6 +139,7 @@ def test_words_that_models_cut_differently_are_picked() -> None:
     assert same.stories == ()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", RECIPES)
 @given(word=st.text(alphabet="lowernstidé(ﬁא\u0301", min_size=1, max_size=8))
 def test_any_word_of_any_model(name: str, word: str) -> None:

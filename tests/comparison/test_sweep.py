@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.errors import raises_code
 from tests.metrics.models import TEXT
 from tokctl.analysis.comparison import compare, train_sizes
 from tokctl.analysis.comparison.measuring import SWEPT, sweep_points
@@ -54,6 +55,7 @@ def test_ties_are_the_same_in_a_larger_training(text: str, size: int) -> None:
     assert trained["bpe", size].model.merges == alone.model.merges
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [name for name, (_, r) in PRESETS.items() if grows(r)])
 @settings(max_examples=12)
 @given(
@@ -111,5 +113,5 @@ def test_points_are_the_figures_of_a_comparison() -> None:
 def test_a_size_below_the_alphabet_is_refused() -> None:
     text = Text("low.txt", TEXT.encode())
     for sizes in ([9], [9, 300]):
-        with pytest.raises(TokctlError, match=r"too few|256"):
+        with raises_code("bad-value", r"too few|256"):
             train_sizes({"bpe": default_recipe("bpe")}, [text], sizes)

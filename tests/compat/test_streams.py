@@ -40,6 +40,7 @@ def rows(theirs: Any, count: int) -> list[list[int]]:
     return found + [[draw.randrange(size + 3) for _ in range(9)] for _ in range(count)]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_streams_give_the_same(kind: str) -> None:
     ours, theirs = both(kind)

@@ -73,6 +73,7 @@ def test_tokenizers(name: str) -> None:
         assert ours == theirs, given
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("name", "keyword"), [(name, one) for name, (_, some) in KEYWORDS.items() for one in some]
 )

@@ -65,6 +65,7 @@ def documents() -> dict[str, Any]:
 # -- The pages -------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("page", COURSE, ids=lambda path: path.stem)
 def test_python_prints_what_the_page_shows(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

@@ -48,6 +48,7 @@ def written(tmp_path: Path) -> Any:
 NUMBERS = [pytest.param(one, marks=pytest.mark.slow) if one == "5.3" else one for one in EXERCISES]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_right_answer_passes(number: str, solved: Path) -> None:
     verdict = judge(EXERCISES[number], solved)
@@ -172,6 +173,7 @@ def word_ids(counts, size, text):
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_wrong_answer_fails(wrong: str, written: Any, solved: Path) -> None:
     number, code, where = WRONG[wrong]
@@ -294,6 +296,7 @@ def test_arguments_that_a_function_changes_are_its_own(written: Any) -> None:
     assert verdict.results[0].case.arguments == ([8, 4, 2, 2], 8)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("code", "message"),
     [

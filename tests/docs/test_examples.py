@@ -81,6 +81,7 @@ def parsed(arguments: list[str]) -> None:
         context = command.make_context(name, rest, parent=context)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_tokctl_takes_every_command_line(page: Path) -> None:
     for line in command_lines(page.read_text(encoding="utf-8")):

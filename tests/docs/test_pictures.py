@@ -22,6 +22,7 @@ def root_of(name: str) -> ElementTree.Element:
     return ElementTree.parse(pictures.path_of(name)).getroot()
 
 
+@pytest.mark.few(5)
 @EVERY
 def test_it_is_current(name: str) -> None:
     if name in pictures.OF_THE_BOOK and not BOOK.exists():

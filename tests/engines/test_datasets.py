@@ -16,7 +16,8 @@ from tests.engines.made import (
     texts,
     without_letters,
 )
-from tokctl import Recipe, TokctlError
+from tests.errors import raises_code
+from tokctl import Recipe
 from tokctl.extras import arrow
 
 datasets = pytest.importorskip("datasets")
@@ -62,5 +63,5 @@ def test_models(name: str, tmp_path: Path) -> None:
 
 def test_errors(tmp_path: Path) -> None:
     dataset = dataset_of(["a", "b", None, "x"] * 5, tmp_path)
-    with pytest.raises(TokctlError, match="row 4"):
+    with raises_code("no-id", "row 4"):
         dataset.map(arrow.encode_table, batched=True, fn_kwargs={"model": without_letters()})

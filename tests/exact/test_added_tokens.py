@@ -115,6 +115,7 @@ def test_tokens_are_found_where_hugging_face_finds_them(case: tuple[list[Added],
     compare(*case)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 @given(texts=st.lists(contents, unique=True, min_size=1, max_size=5), data=st.data())
 def test_every_kind_of_token(

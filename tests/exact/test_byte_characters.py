@@ -124,6 +124,7 @@ TEXTS = st.text("ab 12½²,.!в\u0432éİ日🧑\t\n\u3000", max_size=30)
 TEXTS |= st.text(st.characters(exclude_categories=("Cn", "Cs")), max_size=12)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", MODELS)
 @given(text=TEXTS)
 def test_ids_places_and_text(name: str, text: str) -> None:
@@ -137,6 +138,7 @@ def test_ids_places_and_text(name: str, text: str) -> None:
     assert here.decode(expected.ids, errors="replace") == there.decode(expected.ids)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", MODELS)
 def test_long_texts_by_threads(name: str) -> None:
     there, here = both(name)

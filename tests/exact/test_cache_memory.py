@@ -10,8 +10,9 @@ import pytest
 
 from tests.cli.run import tokctl
 from tests.conftest import slow_but
+from tests.errors import raises_code
 from tests.exact.pipeline_peers import train
-from tokctl import TokctlError, Tokenizer, load, preset
+from tokctl import Tokenizer, load, preset
 
 LEAST = 1 << 20
 DEFAULT = 320 << 20
@@ -49,6 +50,7 @@ def varied(count: int) -> bytes:
     return "\n".join(lines).encode()
 
 
+@pytest.mark.slow
 def test_ids_and_places_are_the_same_with_little_memory(model: Path) -> None:
     text = varied(30_000)
     plenty, scarce = Tokenizer.load(model), Tokenizer.load(model, cache_memory=LEAST)
@@ -86,14 +88,14 @@ def test_the_caches_of_a_thread_stay_within_it(model: Path) -> None:
 
 def test_too_little_is_refused() -> None:
     tokenizer = Tokenizer.train({b"a": 2}, recipe=preset("gpt2"), vocab_size=257)
-    with pytest.raises(TokctlError, match="invalid value 1,048,575 for cache_memory"):
+    with raises_code("bad-value", "invalid value 1,048,575 for cache_memory"):
         tokenizer.cache_memory = LEAST - 1
     assert tokenizer.cache_memory == DEFAULT
 
 
 def test_load_takes_it(model: Path) -> None:
     assert load(model, cache_memory=2 * LEAST).cache_memory == 2 * LEAST
-    with pytest.raises(TokctlError, match="invalid value 5 for cache_memory"):
+    with raises_code("bad-value", "invalid value 5 for cache_memory"):
         load(model, cache_memory=5)
 
 

@@ -144,6 +144,7 @@ def hugging_faces(steps: list[Step], tokens: list[str]) -> str | None:
         return None
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", LITERAL)
 @given(tokens=token_lists)
 def test_chain_equals_hugging_face(name: str, tokens: list[str]) -> None:
@@ -167,6 +168,7 @@ def test_expression_equals_hugging_face(tokens: list[str]) -> None:
     assert ours([step], tokens).decode() == theirs(step).decode(tokens)
 
 
+@pytest.mark.few(3)
 @chains
 @given(tokens=token_lists)
 def test_chain_equals_twin(name: str, tokens: list[str]) -> None:

@@ -60,6 +60,7 @@ def fast(model: Path, level: str) -> dict[str, str]:
     return found
 
 
+@pytest.mark.few(2)
 def test_every_way_gives_the_same_ids(model: Path) -> None:
     alone, whole = by_places(Tokenizer.load(model))
     expected = {"alone": alone, "batch": alone, "array of a batch": alone, "forgetful": alone}

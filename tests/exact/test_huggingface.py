@@ -176,6 +176,7 @@ def assert_same_ids(ours: Tokenizer, theirs: hf.Tokenizer, text: str) -> None:
     assert decoded == theirs.decode(encoding.ids, skip_special_tokens=False)
 
 
+@pytest.mark.few(3)
 @given(text=st.one_of(st.text(max_size=60), st.text(alphabet=TURNING, max_size=60)))
 def test_ids_on_generated_text(pair: tuple[Tokenizer, hf.Tokenizer], text: str) -> None:
     # What their older Unicode tables do not know yet is left out: it is no letter there.
@@ -194,6 +195,7 @@ def test_ids_on_ties(pair: tuple[Tokenizer, hf.Tokenizer], text: str) -> None:
     assert_same_ids(*pair, text)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", TEXTS)
 def test_ids_on_books(pair: tuple[Tokenizer, hf.Tokenizer], name: str) -> None:
     ours, theirs = pair

@@ -155,6 +155,7 @@ def odd_texts() -> dict[str, str]:
     }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("splitter", SPLITTERS)
 @pytest.mark.parametrize("merges", ["superwords", "from_lines"])
 def test_trained_models(merges: str, splitter: str, request: pytest.FixtureRequest) -> None:

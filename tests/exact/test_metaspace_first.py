@@ -55,6 +55,7 @@ def both(name: str, split: str = "", *, normalized: bool) -> tuple[hf.Tokenizer,
     return hf.Tokenizer.from_str(text), Tokenizer(formats.parse(text.encode(), "theirs.json"))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("split", ["", "UnicodeScripts", "Whitespace", "BertPreTokenizer"])
 @pytest.mark.parametrize("name", NORMALIZERS)
 @given(
@@ -71,6 +72,7 @@ def test_first(name: str, split: str, text: str, normalized: bool) -> None:
     assert here.encode(text, special="all").ids == expected.ids
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", NORMALIZERS)
 @pytest.mark.parametrize("split", ["", "Whitespace"])
 @pytest.mark.parametrize("start", ["", " ", "x", " " * 40_000, "x" * 40_000 + " "], ids=len)

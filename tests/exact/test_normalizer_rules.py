@@ -58,6 +58,7 @@ def test_built_in_rules_are_sentencepieces(name: str) -> None:
         assert _native.normalize([part], text.encode()).decode() == library.Normalize(text)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", RULES)
 def test_rules_of_a_file_are_the_built_in_ones(name: str) -> None:
     texts = "\u2028".join([*code_points(), *generated(20_000)]).encode()
@@ -67,6 +68,7 @@ def test_rules_of_a_file_are_the_built_in_ones(name: str) -> None:
         assert by_name == _native.normalize([of_a_file], texts)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", RULES)
 @given(text=texts)
 def test_places_and_extra_spaces_are_sentencepieces(name: str, text: str) -> None:
@@ -81,6 +83,7 @@ def test_places_and_extra_spaces_are_sentencepieces(name: str, text: str) -> Non
     assert [start for start, _ in places] == list(starts)[: len(normalized)]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", RULES)
 @given(text=texts)
 def test_graphemes_are_hugging_faces_way(name: str, text: str) -> None:

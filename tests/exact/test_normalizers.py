@@ -93,6 +93,7 @@ LIBRARY: dict[str, tuple[list[Any], Callable[[], Any]]] = {
 }
 
 
+@pytest.mark.few(109)
 @pytest.mark.parametrize("name", LIBRARY)
 @pytest.mark.parametrize("text", HARD, ids=ascii)
 def test_hard_texts_come_out_as_the_library_has_them(name: str, text: str) -> None:
@@ -101,6 +102,7 @@ def test_hard_texts_come_out_as_the_library_has_them(name: str, text: str) -> No
     assert ours(parts, text) == expected
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", LIBRARY)
 @given(text=texts)
 def test_text_and_places_equal_the_library(name: str, text: str) -> None:
@@ -169,6 +171,7 @@ TWIN: dict[str, tuple[list[Any], Callable[[twin.Placed], twin.Placed]]] = {
 assigned = st.text(st.characters(exclude_categories=["Cs", "Cn"]))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("first", TWIN)
 @given(text=st.one_of(texts, assigned), second=st.sampled_from([*TWIN]))
 def test_chains_equal_the_twin(first: str, second: str, text: str) -> None:

@@ -68,6 +68,7 @@ def trained(
     return Tokenizer(fill_by_language(found, recipe, TrainOptions(**options), parity))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("marker", "ties"), list(product(MARKERS, TIE_BREAKS)))
 @given(
     texts=parallel,

@@ -27,6 +27,7 @@ def compare(here: Callable[[str], Any], there: Callable[[str], Any], some: Itera
     assert different[:5] == []
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", normalizers.LIBRARY)
 def test_normalizers(name: str) -> None:
     """The text of all; the places too, of the strings."""
@@ -44,6 +45,7 @@ def test_normalizers(name: str) -> None:
     )
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", pre_tokenizers.COMPONENTS)
 def test_pre_tokenizers(name: str) -> None:
     parts, component = pre_tokenizers.COMPONENTS[name]

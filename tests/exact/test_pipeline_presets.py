@@ -94,6 +94,7 @@ def _hangul_with_marks(text: str) -> bool:
     return False
 
 
+@pytest.mark.few(2)
 def test_what_is_trained_here_is_the_same_there(pair: tuple[Tokenizer, Any]) -> None:
     """Corpora, declarations and generated strings. Unigram models with special tokens found in
     the text, because theirs would make these of ordinary text, too (`test_pipeline_faults`)."""

@@ -147,6 +147,7 @@ def known(data: bytes) -> tuple[Any, ...]:
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", MODELS)
 def test_ids_and_text(name: str) -> None:
     """Here, and there with the file that is written here: it says the same as theirs."""
@@ -209,6 +210,7 @@ OURS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", OURS)
 def test_ours_there(name: str, tmp_path: Path) -> None:
     """Trained here and run there: the same ids and texts, where nothing is told to be lost."""
@@ -226,6 +228,7 @@ def test_ours_there(name: str, tmp_path: Path) -> None:
         assert ours.decode(ids) == theirs.decode(ids)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "lost"),
     [

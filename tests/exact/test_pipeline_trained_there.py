@@ -33,6 +33,7 @@ def test_what_is_trained_there_is_the_same_here(pair: tuple[Tokenizer, Any]) -> 
     compare(ours, theirs, texts(seed=1), special="all" if unigram else "none")
 
 
+@pytest.mark.few(2)
 def test_templates_and_special_tokens_are_the_same_here(pair: tuple[Tokenizer, Any]) -> None:
     ours, theirs = pair
     theirs.encode_special_tokens = False
@@ -43,6 +44,7 @@ def test_templates_and_special_tokens_are_the_same_here(pair: tuple[Tokenizer, A
         assert_same(ours, theirs, text, second, True, "all")
 
 
+@pytest.mark.few(7)
 def test_saved_here_it_is_the_same_there(pair: tuple[Tokenizer, Any], tmp_path: Any) -> None:
     """Our file of their tokenizer, loaded by them."""
     ours, theirs = pair

@@ -129,6 +129,7 @@ def components() -> dict[str, tuple[Any, Any]]:
 COMPONENTS = components()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", COMPONENTS)
 @given(text=texts)
 def test_a_component_equals_hugging_face(name: str, text: str) -> None:
@@ -181,12 +182,14 @@ def test_offsets_after_encoding_equal_hugging_face(text: str) -> None:
 OWN = ["graphemes", "penn-treebank", "none", "gpt2-words", "cl100k", "scripts", "deepseek-v3"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", OWN)
 @given(text=st.one_of(texts, st.text(), st.text(TURNING, max_size=30)))
 def test_a_step_equals_its_twin(name: str, text: str) -> None:
     assert ours(name, text) == run(name, text)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", [*OWN, *(name for name in COMPONENTS if "regex" not in name)])
 @given(data=st.one_of(st.binary(max_size=20), texts.map(lambda text: text.encode()[1:-1])))
 def test_a_step_equals_its_twin_on_bytes(name: str, data: bytes) -> None:
@@ -227,6 +230,7 @@ def test_the_patterns_are_tiktokens() -> None:
     assert KNOWN_PATTERNS[openai_public.r50k_pat_str] == "gpt2"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("pattern", KNOWN_PATTERNS)
 @given(text=st.one_of(texts, st.text(TURNING, max_size=30)))
 def test_a_known_pattern_is_what_its_scanner_splits_as(pattern: str, text: str) -> None:
@@ -307,6 +311,7 @@ def test_what_changes_the_text_has_no_ranges_in_it() -> None:
         _native.pre_tokens(["prefix-space"], b"a")
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", sorted({*OWN, *PATTERNS, "deepseek-v3"}))
 def test_a_long_run_of_anything_takes_linear_time(name: str) -> None:
     """A quadratic scanner would take minutes here."""

@@ -78,6 +78,7 @@ def spans(name: str, data: bytes) -> list[bytes]:
     return [text[a:b].encode("utf-8", "surrogateescape") for a, b in twin]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", SCANNERS)
 @given(text=texts)
 def test_scanner_equals_regex_on_text(name: str, text: str) -> None:
@@ -85,6 +86,7 @@ def test_scanner_equals_regex_on_text(name: str, text: str) -> None:
     assert scanned(name, data) == spans(name, data)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SCANNERS)
 @given(text=long_texts)
 def test_scanner_equals_regex_on_long_texts(name: str, text: str) -> None:
@@ -92,6 +94,7 @@ def test_scanner_equals_regex_on_long_texts(name: str, text: str) -> None:
     assert scanned(name, data) == spans(name, data)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", SCANNERS)
 @given(data=st.one_of(st.binary(), texts.map(lambda text: text.encode()[1:-1])))
 def test_scanner_equals_regex_on_bytes(name: str, data: bytes) -> None:
@@ -194,6 +197,7 @@ def test_every_level_of_the_processor_gives_the_same(level: str) -> None:
         assert [data[a:b] for a, b in literal_eval(pre_tokens)] == spans(name, data), name
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SCANNERS)
 @pytest.mark.parametrize("file", ["books.txt", "code.txt", "multilingual.txt"])
 def test_scanner_equals_regex_on_whole_files(name: str, file: str) -> None:

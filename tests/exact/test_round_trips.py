@@ -225,6 +225,7 @@ def through(tokenizer: Tokenizer, name: str, folder: Path) -> Tokenizer:
 _LARGE = ("cl100k_base.tiktoken", "gpt2.tokenizer.json")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow) if n in _LARGE else n for n in MODELS]
 )

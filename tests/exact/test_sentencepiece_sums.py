@@ -54,6 +54,7 @@ def check(ours: Tokenizer, theirs: Any, texts: list[str]) -> int:
     return sum(map(len, expected))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", CORPORA)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", [100_000, pytest.param(400_000, marks=pytest.mark.slow)])
@@ -96,6 +97,7 @@ def tied(seed: int, scale: float, spread: int) -> bytes:
     return formats.write(formats.parse(written, "m.model"), "sentencepiece")[""]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("spread", [0, 1, 3, 2000])
 @pytest.mark.parametrize("scale", [0.1, 1 / 3, 7.0, 130.1, 2500.0, 45_000.0])
 def test_nearly_equal_scores(scale: float, spread: int) -> None:

@@ -52,6 +52,7 @@ CLASSES = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("pattern", CLASSES)
 def test_a_class_has_the_same_characters(pattern: str) -> None:
     without = hf.normalizers.Replace(hf.Regex(pattern), "").normalize_str(KNOWN)
@@ -77,6 +78,7 @@ def split_by(pattern: str) -> tuple[hf.Tokenizer, Tokenizer]:
     return hf.Tokenizer.from_str(text), Tokenizer(formats.parse(text.encode(), "theirs.json"))
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("pattern", PATTERNS)
 @given(text=TEXTS)
 def test_a_split(pattern: str, text: str) -> None:
@@ -112,6 +114,7 @@ def replaced_by(pattern: str) -> tuple[hf.Tokenizer, hf.Tokenizer, Tokenizer, To
     return (*theirs, *ours)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("pattern", [*EMPTY, *PATTERNS])
 @given(text=TEXTS)
 def test_replaced_and_split_where_matches_are_empty(pattern: str, text: str) -> None:

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.errors import raises_code
 from tests.exact.spilled import BYTES, RECIPES, archive, counted, document, records, texts
-from tokctl import TokctlError, Tokenizer, training
+from tokctl import Tokenizer, training
 from tokctl.model.presets import BPE_CHARACTERS
 from tokctl.sources import Batch, Records, Source
 from tokctl.training import TrainOptions, counts
@@ -70,7 +71,7 @@ def test_a_weight_is_of_an_archive_or_an_address_as_it_is_named() -> None:
     found, read = counted(sources, weights=weights)
     assert found == [(b"p", 2), (b"q", 2), (b"r", 3), (b"s", 4)]
     assert list(read.weights) == [Fraction(2), Fraction(3), Fraction(4)]
-    with pytest.raises(TokctlError, match="'x', which is not read"):
+    with raises_code("unknown-name", "'x', which is not read"):
         counted(sources, weights={"x": 2})
 
 
@@ -116,7 +117,7 @@ def test_text_that_is_not_utf8_is_named_by_its_row() -> None:
         source = records("table", given_texts, times, 2)._replace(unit="row")
         return training.count([source], BPE_CHARACTERS, TrainOptions(vocab_size=9, errors=errors))
 
-    with pytest.raises(TokctlError, match=r"table: row 3: line 1, byte 1 is not UTF-8"):
+    with raises_code("not-utf8", r"table: row 3: line 1, byte 1 is not UTF-8"):
         trained("strict", [b"a", b"b", b"a\xff"])
     assert trained("strict", [b"a", b"b", b"a\xff"], [1, 1, 0])[0].total() == 2
     found = dict(trained("replace", [b"a", b"a\xff"])[0].items())

@@ -163,6 +163,7 @@ def test_sentencepiece_gives_the_same_n_best(
     assert [(ids_of(one), score) for one, score in found] == expected
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("count", [5, 12, 60, 400, 3000])
 def test_sentencepiece_gives_up_at_the_same_point(count: int) -> None:
     """Long texts: sums that start afresh, agendas that are cut down, the best path alone."""
@@ -311,6 +312,7 @@ def trained(path: Path, **options: object) -> tuple[spm.SentencePieceProcessor, 
     return theirs, model
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "options",
     [

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.errors import raises_code
 from tests.exact.training_options import tied_words
 from tests.twins import options as twins
 from tokctl import TokctlError
@@ -59,7 +60,7 @@ def test_character_models_are_limited_and_say_the_least() -> None:
     words = {"aab": 2, "c": 1}
     model = train_on_counts(words, CHAR, TrainOptions(vocab_size=9, coverage=0.8))
     assert model.tokens == [b"[UNK]", b"a", b"b"]
-    with pytest.raises(TokctlError, match="need 3") as caught:
+    with raises_code("bad-value", "need 3") as caught:
         train_on_counts(words, CHAR, TrainOptions(vocab_size=2, initial_alphabet="yz"))
     assert caught.value.hint == "ask for 3 or more: --vocab 3"
     special = replace(CHAR, special_tokens=("[UNK]", "b"))

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.errors import raises_code
 from tests.explain.every import NAMES, model
 from tests.many import archive, files, records
-from tokctl import TokctlError
 from tokctl.analysis.explain import segmented, text_use
 from tokctl.analysis.explain.states import count_pre_tokens
 from tokctl.analysis.health import Health, check_health
@@ -23,6 +23,7 @@ SOME = [name for name in NAMES if name.startswith("default ")]
 SOME += ["graphemes", "bpe on characters", "gpt2", "bert", "sentencepiece-unigram", "added tokens"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SOME)
 @settings(max_examples=15)
 @given(documents=DOCUMENTS)
@@ -71,6 +72,6 @@ def test_text_that_is_not_utf8() -> None:
     tokenizer = model("default wordpiece")
     broken = records([b"low", b"ne\xc3", b"\xa9w"], name="a.parquet", unit="row")
     for asked in (count_pre_tokens, segmented, check_health):
-        with pytest.raises(TokctlError, match=r"^a\.parquet: row 2: line 1, byte 2 is not UTF-8"):
+        with raises_code("not-utf8", r"^a\.parquet: row 2: line 1, byte 2 is not UTF-8"):
             asked(tokenizer, [broken])
         assert asked(tokenizer, [broken], errors="replace")

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.errors import raises_code
 from tests.explain import models
 from tests.twins import train as twin
-from tokctl import TokctlError, Tokenizer
+from tokctl import Tokenizer
 from tokctl.analysis.explain import StatePairs, count_pre_tokens, pair_counts
 from tokctl.sources import Document
 
@@ -124,5 +125,5 @@ def test_pairs_add_up(text: str, part: float) -> None:
 
 
 def test_a_step_that_is_not_there() -> None:
-    with pytest.raises(TokctlError, match="there is no step 10: this model has 9 merges"):
+    with raises_code("bad-value", "there is no step 10: this model has 9 merges"):
         pairs_of(models.toy(models.NOTEBOOK_BPE, 21), 10, "low")

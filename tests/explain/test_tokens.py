@@ -6,6 +6,7 @@ import gc
 
 import pytest
 
+from tests.errors import raises_code
 from tests.explain import models
 from tokctl import TokctlError, Tokenizer
 from tokctl.analysis.explain import Use, history, merge_records
@@ -106,7 +107,7 @@ def test_a_history_that_goes_round_in_a_circle() -> None:
     ],
 )
 def test_no_such_token(name: str, token: str, hint: str) -> None:
-    with pytest.raises(TokctlError, match="is not a token of this model") as caught:
+    with raises_code("unknown-name") as caught:
         models.model(name).token_history(token)
     assert caught.value.hint is not None
     assert caught.value.hint.startswith(hint)

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.errors import raises_code
 from tests.explain.every import NAMES, TEXT, model
 from tests.metrics.models import document
-from tokctl import TokctlError, Tokenizer
+from tokctl import Tokenizer
 from tokctl._native import NO_ID
 from tokctl.analysis.comparison.measuring import measure
 from tokctl.analysis.explain import Segmented, Share, segmented, text_use, token_use
@@ -56,6 +57,7 @@ def test_uses_are_those_of_encode(name: str) -> None:
     assert found.rarest == found.frequent[::-1]
 
 
+@pytest.mark.few(11)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_token_of_a_text_and_its_words(name: str) -> None:
     tokenizer = model(name)
@@ -146,7 +148,7 @@ def test_an_empty_text() -> None:
 def test_text_that_is_not_utf8() -> None:
     documents = [Document("a", None, lambda: iter([b"low \xff"]))]
     for name in ("default unigram", "t5"):
-        with pytest.raises(TokctlError, match="is not UTF-8"):
+        with raises_code("not-utf8", "is not UTF-8"):
             segmented(model(name), documents)
         assert segmented(model(name), documents, "replace")
     assert uses_of(segmented(model("added tokens"), documents)) == Counter(

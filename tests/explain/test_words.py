@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.errors import raises_code
 from tests.explain import models
 from tests.twins.train import merge_word
-from tokctl import TokctlError, Tokenizer
+from tokctl import Tokenizer
 from tokctl.analysis.explain import (
     Candidate,
     Leftover,
@@ -166,6 +166,6 @@ def test_longest_match_that_goes_on_after_an_unknown_character() -> None:
 
 def test_nothing_to_explain_and_too_much() -> None:
     assert explain(models.model("plain"), " \n").words == ()
-    with pytest.raises(TokctlError, match="1,001 symbols is too long"):
+    with raises_code("too-large", "1,001 symbols is too long"):
         explain(models.model("plain"), "a" * (LONGEST + 1))
     assert len(merged(models.model("plain"), "ab" * (LONGEST // 2)).state) < LONGEST

@@ -35,6 +35,7 @@ def some(commands: Failing, arguments: tuple[str, ...]) -> tuple[int, int, int]:
     return campaign(commands, arguments, max(allocations // 12, 1))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("arguments", QUICK, ids=lambda arguments: arguments[0])
 def test_some_of_them(commands: Failing, arguments: tuple[str, ...]) -> None:
     allocations, runs, _ = some(commands, arguments)
@@ -48,6 +49,7 @@ def test_every_command(commands: Failing) -> None:
         assert some(commands, arguments)[2]
 
 
+@pytest.mark.slow
 def test_where_none_is_made_at_all(commands: Failing) -> None:
     """Nothing can be prepared then, and yet the command says what is wrong."""
     ended = commands.run(QUICK[0], 0, ALL).ended

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.conftest import slow_but
 from tests.faults.calling import KILL, SHORT, Caller, Ended, Fault, calling
 from tests.faults.killing import hidden
 from tokctl import Tokenizer
@@ -183,7 +184,9 @@ def campaign(bench: Bench, faults: list[tuple[str, int]], most: int) -> Counter[
 EVERY = [(call, error) for call in CALLS for error in ERRORS if error != SHORT or call == "write"]
 
 
-@pytest.mark.parametrize("name", ["train", "tiktoken", "two files", "megatron", "index"])
+@pytest.mark.parametrize(
+    "name", slow_but(["train", "tiktoken", "two files", "megatron", "index"], "train", "two files")
+)
 def test_some_calls_fail(caller: Caller, name: str) -> None:
     bench = Bench(caller, OPERATIONS[name], old=True)
     chosen = random.Random(SEED).sample(EVERY, 6)

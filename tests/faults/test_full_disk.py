@@ -101,6 +101,7 @@ def test_shards_go_on_when_there_is_room_again(folder: Path, form: str) -> None:
     assert hidden(folder / "after" / "ids") == []
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("form", ["ids", "bin", "npy", "jsonl", "parquet", "safetensors"])
 def test_one_file_is_whole_or_absent(folder: Path, form: str) -> None:
     arguments = ["encode", "--as", form, "-m", "model.json"]

@@ -11,6 +11,7 @@ import pytest
 
 from tests import systems
 from tests.cli.run import names
+from tests.errors import raises_code
 from tokctl.core.errors import TokctlError
 from tokctl.core.files import whole_file, whole_files, whole_folder
 
@@ -131,7 +132,7 @@ def test_an_error_leaves_all_as_it_was(tmp_path: Path) -> None:
                 together.open(tmp_path / name).write(b"new")
             (tmp_path / "c").mkdir()  # in whose place no file can be renamed
 
-    with pytest.raises(TokctlError, match=r"can't write .*c: "):
+    with raises_code("unreadable", r"can't write .*c: "):
         stopped()
     (tmp_path / "c").rmdir()
     assert names(tmp_path) == ["a", "b"]

@@ -200,6 +200,7 @@ def test_the_old_files_or_the_new_ones(caller: Caller, name: str, old: bool) -> 
     assert count >= 2
 
 
+@pytest.mark.slow
 def test_shards_go_on(caller: Caller) -> None:
     """Whatever the disk has kept of shards, the next run makes the same of it."""
     bench = Bench(caller, SHARDS, old=False)

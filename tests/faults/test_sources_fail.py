@@ -71,6 +71,7 @@ def test_a_table_without_the_column(name: str) -> None:
     failed(name, "lines.jsonl", said="lines.jsonl: line 2")
 
 
+@pytest.mark.few(2)
 @systems.named_pipes
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "count"])
 def test_a_source_that_vanishes(name: str) -> None:
@@ -106,6 +107,7 @@ def test_a_source_that_shrinks(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     failed(name, "large.txt", said="large.txt became shorter while it was read: ")
 
 
+@pytest.mark.slow
 def test_thousands_of_small_files() -> None:
     texts = Path("texts")
     texts.mkdir()

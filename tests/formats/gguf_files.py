@@ -6,6 +6,7 @@ import io
 import random
 import tempfile
 from collections.abc import Iterable
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -140,13 +141,20 @@ def of_wordpiece(tokenizer: Tokenizer, **more: Any) -> dict[str, Any]:
     return {"model": "bert", "tokens": texts, "token_type": types, **ids, **more}
 
 
+@cache
+def _shuffled_pairs() -> list[tuple[str, str]]:
+    names = [byte_level.CHARACTERS[byte] for byte in range(256)]
+    both = [(left, right) for left in names for right in names]
+    random.Random(0).shuffle(both)
+    return both
+
+
 def pairs(pre: str, texts: Iterable[str] | None = None) -> dict[str, Any]:
     """A byte-level model whose tokens are all bytes and all pairs of bytes: where a text is
     split shows in its ids. With `texts`, of the pairs only those that these hold, in the same
     order: they have the same ids, and the model is soon read."""
     names = [byte_level.CHARACTERS[byte] for byte in range(256)]
-    both = [(left, right) for left in names for right in names]
-    random.Random(0).shuffle(both)
+    both = _shuffled_pairs()
     if texts is not None:
         held = {pair for text in texts for pair in pairwise(byte_level.spell(text.encode()))}
         both = [pair for pair in both if pair in held]

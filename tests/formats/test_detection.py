@@ -62,6 +62,7 @@ def sample(name: str, folder: Path) -> Path:
     raise AssertionError(f"no recipe can be written as {name}")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [known.name for known in FORMATS])
 def test_only_the_module_of_the_format_found_is_imported(name: str, tmp_path: Path) -> None:
     path = sample(name, tmp_path)

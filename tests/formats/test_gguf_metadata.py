@@ -123,6 +123,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files(name: str, tmp_path: Path) -> None:
     """Each is an error that names the file, soon, and without much memory."""

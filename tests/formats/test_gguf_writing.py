@@ -349,6 +349,7 @@ def test_refused(name: str) -> None:
         assert why in str(caught.value)
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("name", RECIPES)
 def test_any_model_is_written_or_refused(name: str) -> None:
     for model in (filled(RECIPES[name]), with_added(RECIPES[name])):

@@ -66,6 +66,7 @@ def check(path: Path, code: int = 2) -> None:
     assert peak < MOST_MEMORY, f"{peak} MB"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", READERS)
 def test_three_gigabytes(name: str, tmp_path: Path) -> None:
     """A whole model at the start of a file that is far too large."""
@@ -80,6 +81,7 @@ def test_three_gigabytes(name: str, tmp_path: Path) -> None:
     check(path)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", READERS)
 def test_the_same_again_and_again(name: str, tmp_path: Path) -> None:
     """40 MB of copies of a model: what occurs twice is wrong, and said soon."""
@@ -131,6 +133,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_a_file_says_of_itself(name: str, tmp_path: Path) -> None:
     path = tmp_path / "hostile"

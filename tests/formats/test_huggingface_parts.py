@@ -11,6 +11,7 @@ import pytest
 import tokenizers as hf
 from tokenizers import Regex, normalizers, pre_tokenizers, processors
 
+from tests.errors import raises_code
 from tests.formats.models import filled
 from tests.formats.theirs import RULES, back, read, tokenizer
 from tokctl import TokctlError, Tokenizer, _native, formats
@@ -273,7 +274,7 @@ def test_post_processors(name: str) -> None:
 def test_a_template_names_tokens_of_the_vocabulary_only() -> None:
     made = tokenizer()
     made.post_processor = processors.BertProcessing(("[SEP]", 1), CLS)
-    with pytest.raises(TokctlError, match=r"post-processor gives '\[SEP\]' the id 1"):
+    with raises_code("damaged-model", r"post-processor gives '\[SEP\]' the id 1"):
         read(made)
 
 

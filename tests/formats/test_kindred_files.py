@@ -178,6 +178,7 @@ MODELS = {
 }
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_lossy_file_is_read_again(name: str, tmp_path: Path) -> None:
     make, which = MODELS[name]

@@ -113,6 +113,7 @@ def test_gpt2_as_ranks_is_the_file_that_openai_publishes() -> None:
     assert found == "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"
 
 
+@pytest.mark.slow
 def test_cl100k_loads_in_hugging_face() -> None:
     model = formats.load(shared_file("vocab/cl100k_base.tiktoken"))
     written = formats.write(model, "huggingface")[""]

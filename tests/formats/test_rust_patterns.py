@@ -54,6 +54,7 @@ PRE_TOKENIZERS_OF_ONE_PATTERN = [
 ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", PRE_TOKENIZERS_OF_ONE_PATTERN)
 def test_pre_tokenizers_as_a_pattern(name: str) -> None:
     pattern = pattern_of(PRE_TOKENIZERS.steps(name))
@@ -80,6 +81,7 @@ KIMI = (
 )
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "pattern",
     [

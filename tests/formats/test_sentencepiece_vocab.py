@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.errors import raises_code
 from tests.formats.test_sentencepiece_model import sentences, texts
 from tokctl import TokctlError, Tokenizer, formats
 from tokctl.formats import LoadOptions
@@ -95,7 +96,7 @@ def test_what_it_leaves_open_is_lost(name: str, message: str, tmp_path: Path) ->
 
 def test_what_it_leaves_open_is_asked(tmp_path: Path) -> None:
     _, vocab = files(tmp_path, **MODELS["controls"])
-    with pytest.raises(TokctlError, match="its piece '<2en>' has the score 0") as caught:
+    with raises_code("bad-model", "its piece '<2en>' has the score 0") as caught:
         formats.parse(vocab, "m.vocab")
     assert "read the .model" in str(caught.value.hint)
     read = formats.parse(vocab, "m.vocab", LoadOptions(special={"<2en>": 3}))
@@ -104,7 +105,7 @@ def test_what_it_leaves_open_is_asked(tmp_path: Path) -> None:
 
 def test_without_an_unknown_piece(tmp_path: Path) -> None:
     _, vocab = files(tmp_path, unk_piece="[UNK]")
-    with pytest.raises(TokctlError, match="it has no piece <unk>"):
+    with raises_code("bad-model", "it has no piece <unk>"):
         formats.parse(vocab, "m.vocab")
 
 

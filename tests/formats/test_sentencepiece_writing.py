@@ -44,6 +44,7 @@ def small(recipe: Any, **changes: Any) -> Model:
 # -- rules ----------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"])
 def test_its_own_rules_to_the_byte(name: str) -> None:
     proto = sentencepiece.parse(trained(model_type="char", normalization_rule_name=name))

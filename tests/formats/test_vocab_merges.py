@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tokenizers import implementations
 
 from tests.conftest import shared_file
+from tests.errors import raises_code
 from tests.exact.strings import strings
 from tests.formats.damage import damaged
 from tests.formats.models import RECIPES, filled
@@ -126,7 +127,7 @@ def test_other_ways_to_name_the_files(tmp_path: Path) -> None:
             assert ours.model.tokens == made.model.tokens
             assert ours.model.origin == ("vocab-merges", before[:-1])
     (tmp_path / "merges.txt").unlink()
-    with pytest.raises(TokctlError, match=r"vocab\.json is not a model file"):
+    with raises_code("damaged-model", r"vocab\.json is not a model file"):
         Tokenizer.load(tmp_path / "vocab.json")
 
 
@@ -158,7 +159,7 @@ def test_not_into_a_folder_of_another_format(tmp_path: Path) -> None:
     model = Tokenizer(filled(RECIPES["gpt2"]))
     model.save(tmp_path / "x", "huggingface-folder")
     before = {path.name: path.read_bytes() for path in (tmp_path / "x").iterdir()}
-    with pytest.raises(TokctlError, match=r"holds tokenizer\.json, which would also become part"):
+    with raises_code("output-taken", r"holds tokenizer\.json, which would also become part"):
         model.save(tmp_path / "x", "vocab-merges")
     assert {path.name: path.read_bytes() for path in (tmp_path / "x").iterdir()} == before
 
@@ -210,7 +211,7 @@ def test_the_order_of_merges_and_the_lines(tmp_path: Path) -> None:
     assert theirs.encode("abc").ids == [257, BYTES["c"]]
     hints = Tokenizer.load(folder, special_tokens={"<>": 260, "<end>": 261})
     assert hints.special_ids == {"<>": 260, "<end>": 261}
-    with pytest.raises(TokctlError, match="'<>' has the id 260 in the vocabulary, not 1"):
+    with raises_code("conflict", "'<>' has the id 260 in the vocabulary, not 1"):
         Tokenizer.load(folder, special_tokens={"<>": 1})
 
 

@@ -21,6 +21,7 @@ CASES = int(os.environ.get("TOKCTL_EXAMPLES", "300"))
 SHOT_AT = [name for name in TARGETS if name != "twins"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", slow_but(SHOT_AT, "tiktoken", "tokctl", "ids", "lines"))
 def test_whatever_a_file_holds(name: str, tmp_path: Path) -> None:
     draw = random.Random(f"{name} {CASES}")

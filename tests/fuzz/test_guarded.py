@@ -107,6 +107,7 @@ print(done.code, [line[:5] == begins and len(line) == 6 for line in started], ot
 """
 
 
+@pytest.mark.slow
 def test_drawing_starts_one_process_of_our_own(tmp_path: Path) -> None:
     pytest.importorskip("altair", reason="pages need the extra `report`")
     pytest.importorskip("vl_convert", reason="pages need the extra `report`")

@@ -239,6 +239,7 @@ def trials(models: Models, numbers: range) -> Counter[tuple[str, str]]:
     return seen
 
 
+@pytest.mark.slow
 def test_no_damage_passes_unseen(models: Models) -> None:
     print(trials(models, range(int(os.environ.get("TOKCTL_DAMAGE", "40")))))
 

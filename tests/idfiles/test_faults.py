@@ -111,6 +111,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(place)], check=True)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("form", ["bin", "parquet", "safetensors", "megatron"])
 def test_a_full_disk(arguments: Arguments, small_disk: Path, form: str) -> None:
     given = [form if word == "bin" else word for word in arguments]
@@ -134,6 +135,7 @@ def test_a_full_disk(arguments: Arguments, small_disk: Path, form: str) -> None:
     assert made.contents(folder) == made.contents(Path("whole"))
 
 
+@pytest.mark.few(2)
 @systems.limits
 @pytest.mark.parametrize("form", ["bin", "npy", "parquet", "safetensors", "megatron"])
 def test_a_file_that_can_not_grow(arguments: Arguments, form: str) -> None:

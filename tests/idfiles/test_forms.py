@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.run import tokctl
+from tests.errors import raises_code
 from tests.idfiles import made
 from tests.idfiles.reading import NAMES, documents
 from tests.twins import megatron
@@ -175,6 +176,6 @@ def test_ids_made_elsewhere() -> None:
 @pytest.mark.parametrize("form", idfiles.FORMS)
 def test_whole_or_absent(models: Models, folder: Path, form: str) -> None:
     bad = made.document(b"low\xff")
-    with pytest.raises(TokctlError, match="document: line 1, byte 3 is not UTF-8"):
+    with raises_code("not-utf8", "document: line 1, byte 3 is not UTF-8"):
         idfiles.write(models["wordpiece"], [bad], NAMES[form], form=form, index=index_of(form))
     assert list(folder.iterdir()) == []

@@ -102,6 +102,7 @@ def test_shards_in_the_folder_that_is_read(form: str) -> None:
     assert made.contents(Path("corpus/ids")) == found
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("stdin", [False, True])
 @pytest.mark.parametrize("name", ["encode", "count", "decode"])
 def test_stdout_that_is_read(name: str, stdin: bool) -> None:

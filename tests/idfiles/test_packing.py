@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.errors import raises_code
 from tests.twins.packing import packed
-from tokctl import TokctlError
 from tokctl.idfiles.columns import open_columns
 from tokctl.idfiles.dtypes import DTYPES
 from tokctl.idfiles.packing import IDS, LENGTHS, MASK, OPEN, POSITIONS, Columns, Packer
@@ -45,7 +45,7 @@ def test_sequences_are_full() -> None:
 
 
 def test_a_size_of_nothing_is_an_error() -> None:
-    with pytest.raises(TokctlError, match="invalid value 0 for the length of sequences"):
+    with raises_code("bad-value", "invalid value 0 for the length of sequences"):
         Packer(0)
 
 

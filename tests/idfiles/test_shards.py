@@ -91,6 +91,7 @@ def test_shards_joined_are_the_whole(
     assert all(shard["ids"] >= size for shard in shards[:-1])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("form", idfiles.FORMS)
 def test_the_bytes_are_the_same_however_they_are_made(models: Models, form: str) -> None:
     texts = [*made.TEXTS, "low 東京 newest\n".encode() * 5000, *made.TEXTS]

@@ -23,6 +23,7 @@ REFUSED = {name for name, row in table()["classes"].items() if "refused" in row}
 PLAIN = {name for name, row in table()["classes"].items() if "plain" in row}
 
 
+@pytest.mark.slow
 def test_the_file_is_what_transformers_says() -> None:
     """`python -m tests.tools.transformers_classes` writes it anew."""
     assert made(table()) == FILE.read_text(encoding="utf-8")

@@ -82,6 +82,7 @@ print(json.dumps([mapped._fingerprint, mapped["input_ids"][:]]))
 """
 
 
+@pytest.mark.slow
 def test_another_process_finds_what_was_mapped_before(tokenizer: Tokenizer, tmp_path: Path) -> None:
     model, text, script = tmp_path / "model.json", tmp_path / "text.txt", tmp_path / "run.py"
     tokenizer.save(model)

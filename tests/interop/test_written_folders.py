@@ -28,6 +28,7 @@ MESSAGES = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", TRAINED)
 def test_every_preset(name: str, tmp_path: Path) -> None:
     made = trained(name)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.errors import raises_code
 from tests.metrics import slow
 from tests.metrics.models import RECIPES, TEXT, document, model
 from tokctl.analysis.comparison import Comparison, compare
@@ -17,7 +18,6 @@ from tokctl.analysis.comparison.measuring import agreements, measure, measure_al
 from tokctl.analysis.comparison.samples import pick_sentences
 from tokctl.analysis.metrics import Undefined
 from tokctl.analysis.texts import Text
-from tokctl.core.errors import TokctlError
 from tokctl.model.presets import default_recipe
 from tokctl.tokenizer import Tokenizer
 
@@ -27,6 +27,7 @@ TEXTS = st.text(alphabet=ALPHABET, max_size=60).map(str.encode)
 BYTES = st.binary(max_size=40)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("rule", ["spaces", "unicode"])
 @pytest.mark.parametrize("name", RECIPES)
 @given(text=TEXTS)
@@ -179,15 +180,15 @@ def test_a_path_is_a_text(tmp_path: Path) -> None:
 
 def test_errors_name_what_is_wrong() -> None:
     bad = document(b"low\nlo\xffw\n", "bad.txt")
-    with pytest.raises(TokctlError, match=r"bad\.txt: line 2, byte 6 is not UTF-8"):
+    with raises_code("not-utf8", r"bad\.txt: line 2, byte 6 is not UTF-8"):
         compare([model("bpe"), model("wordpiece")], [bad])
-    with pytest.raises(TokctlError, match="no model of this comparison is called 'x'"):
+    with raises_code("unknown-name", "no model of this comparison is called 'x'"):
         compare([model("bpe")], [document(TEXT)], baseline="x")
-    with pytest.raises(TokctlError, match="two models are called 'a'"):
+    with raises_code("bad-option", "two models are called 'a'"):
         compare([("a", model("bpe")), ("a", model("wordpiece"))], [document(TEXT)])
-    with pytest.raises(TokctlError, match="needs at least one model and one text"):
+    with raises_code("missing-option"):
         compare([], [document(TEXT)])
-    with pytest.raises(TokctlError, match="invalid value 'ignore' for errors"):
+    with raises_code("bad-value", "invalid value 'ignore' for errors"):
         compare([model("bpe")], [document(TEXT)], errors="ignore")
 
 
@@ -229,13 +230,13 @@ def test_models_are_given_as_they_are_there(tmp_path: Path) -> None:
     name = tokenizer.recipe.name
     assert [report.name for report in found.models] == ["mine", "other", name, f"{name}-2"]
     for wrong in (str(path), {"a": tokenizer}):
-        with pytest.raises(TokctlError, match="must be a list"):
+        with raises_code("bad-value"):
             compare(wrong, [document("low")])  # type: ignore[arg-type]
-    with pytest.raises(TokctlError, match="must be a list"):
+    with raises_code("bad-value"):
         compare([tokenizer], "text.txt")
-    with pytest.raises(TokctlError, match="two models are called 'mine'"):
+    with raises_code("bad-option", "two models are called 'mine'"):
         compare([path, ("mine", tokenizer)], [document("low")])
-    with pytest.raises(TokctlError, match="can't read the model"):
+    with raises_code("unreadable"):
         compare([tmp_path / "none.json"], [document("low")])
 
 

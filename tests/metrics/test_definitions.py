@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.errors import raises_code
 from tokctl.analysis.metrics import DEFINITIONS, METRICS, Definition, definition_of
-from tokctl.core.errors import TokctlError
 
 PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
 
@@ -55,7 +55,7 @@ def test_every_definition_is_whole() -> None:
 
 
 def test_a_name_that_is_none() -> None:
-    with pytest.raises(TokctlError, match="no metric is called 'fertilty'") as raised:
+    with raises_code("unknown-name", "no metric is called 'fertilty'") as raised:
         definition_of("fertilty")
     assert str(raised.value.hint).startswith("did you mean fertility? choose one of: tokens, ")
 

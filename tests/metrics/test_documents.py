@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.errors import raises_code
 from tests.metrics.models import RECIPES, model
 from tests.metrics.test_compare import TEXTS
 from tokctl import _native
 from tokctl.analysis.comparison.measuring import Measurement, agreements, intervals, measure_all
 from tokctl.analysis.metrics import Counts, range_of
 from tokctl.analysis.texts import Text
-from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.errors import CoreError
 
 #: Documents that would become others if they were joined: letters of one word, a line end in two
 #: halves, halves of a character, spaces, nothing at all.
@@ -56,6 +57,7 @@ def _alone(name: str, documents: Sequence[bytes], rule: str) -> list[Measurement
     ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", RECIPES)
 @given(documents=DOCUMENTS, rule=st.sampled_from(["spaces", "unicode"]), chunk=st.integers(1, 20))
 def test_a_document_is_measured_by_itself(
@@ -96,6 +98,7 @@ def test_boundaries_are_those_of_the_documents(documents: list[bytes]) -> None:
     assert agreements(many) == agreements(alone)
 
 
+@pytest.mark.few(2)
 @given(
     documents=st.lists(st.tuples(TEXTS | PIECES, st.integers(1, 4)), min_size=1, max_size=9).filter(
         lambda pairs: any(count > 1 for _, count in pairs)
@@ -116,6 +119,7 @@ def test_a_count_is_so_many_documents(name: str, documents: list[tuple[bytes, in
     )
 
 
+@pytest.mark.slow
 def test_many_groups_of_documents() -> None:
     """More than threads take at a time, and among them a document that they share out."""
     pieces = [b"low lower", b"newest\n", b"", b"wide", b"\n", "é (low".encode()]
@@ -164,5 +168,5 @@ def test_lines_that_are_too_many_to_draw() -> None:
     text = text_of([b"a\nb\n", b"", b"c"], [5_000_000, 2**50, 1])
     measured = [measure_all(model("bpe"), text, 1, lines=True)]
     assert measured[0].counts.lines == 10_000_001
-    with pytest.raises(TokctlError, match="more than 10,000,000 lines"):
+    with raises_code("too-large", "more than 10,000,000 lines"):
         intervals({"bpe": measured}, {"bpe": range_of(model("bpe").model)}, "bpe", 1)

@@ -148,6 +148,7 @@ def test_a_line_is_drawn_as_often_as_any_other() -> None:
     assert all(850 < count < 1150 for count in counts)
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_true_figure() -> None:
     """Texts of lines that are drawn from a fixed set: about 95 % of the intervals hold the
     figure of the set."""

@@ -30,6 +30,7 @@ def _measured(tokenizer: Tokenizer, text: bytes, rule: str, **how: int) -> _nati
     )
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", RECIPES)
 @given(text=TEXTS | BYTES, rule=st.sampled_from(["spaces", "unicode"]), chunk=st.integers(1, 20))
 def test_nothing_depends_on_chunks_and_threads(
@@ -47,6 +48,7 @@ def test_nothing_depends_on_chunks_and_threads(
         assert parts.shared_boundaries(parts) == whole.shared_boundaries(whole)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", RECIPES)
 @given(text=TEXTS)
 def test_lines_add_up(name: str, text: bytes) -> None:
@@ -130,6 +132,7 @@ def test_boundaries_are_those_inside_words(text: bytes) -> None:
     assert measured[0].shared_boundaries(measured[1]) == len(places[0] & places[1])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["bpe", "wordpiece", "unigram", "llama2"])
 def test_a_text_of_many_chunks(name: str) -> None:
     """Longer than what threads take at a time, of the text and of its lines."""

@@ -29,6 +29,7 @@ def _figures(reach: Range, counts: Counts, baseline: Counts) -> dict[str, Metric
 RULES = st.sampled_from(["spaces", "unicode"])
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", RECIPES)
 @given(text=TEXTS, rule=RULES)
 def test_bounds(name: str, text: bytes, rule: str) -> None:
@@ -52,6 +53,7 @@ def test_bounds(name: str, text: bytes, rule: str) -> None:
     assert sum(counts.id_counts.values()) == counts.tokens - without_id
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["bpe", "wordpiece", "unigram", "bert"])
 @given(text=TEXTS, data=st.data())
 def test_names_of_ids_do_not_matter(name: str, text: bytes, data: st.DataObject) -> None:

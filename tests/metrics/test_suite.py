@@ -8,6 +8,7 @@ from itertools import combinations, product
 
 import pytest
 
+from tests.errors import raises_code
 from tests.metrics import slow
 from tests.metrics.models import TEXT, document, model
 from tests.twins import suite_splits as twin
@@ -16,7 +17,6 @@ from tokctl.analysis.metrics import DEFINITIONS as METRICS_DEFINED
 from tokctl.analysis.metrics import Undefined, definition_of
 from tokctl.analysis.suite_metrics import DEFINITIONS
 from tokctl.analysis.texts import Text
-from tokctl.core.errors import TokctlError
 from tokctl.extras.suite import (
     MOST_FINDINGS,
     MOST_UNKNOWN,
@@ -101,6 +101,7 @@ def test_many_texts_are_one_domain() -> None:
 # -- Figures -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_domains_are_counted_as_the_twin_counts(found: Suite) -> None:
     texts = {domain.name: domain.texts for domain in bundled_domains(parallel_texts())}
     assert domain_names(found) == ["low.txt", *BUNDLED]
@@ -238,20 +239,20 @@ def test_every_definition_is_whole() -> None:
 
 
 def test_what_can_not_be_done() -> None:
-    with pytest.raises(TokctlError, match="the suite needs a model"):
+    with raises_code("missing-option"):
         run_suite([])
-    with pytest.raises(TokctlError, match="no model of the suite is called 'x'"):
+    with raises_code("unknown-name", "no model of the suite is called 'x'"):
         run_suite([("bpe", model("bpe"))], baseline="x")
-    with pytest.raises(TokctlError, match="no model of the suite is called 'x'"):
+    with raises_code("unknown-name", "no model of the suite is called 'x'"):
         run_suite([("bpe", model("bpe"))], embeddings={"x": "x.safetensors"})
-    with pytest.raises(TokctlError, match="invalid value 0 for threads"):
+    with raises_code("bad-value", "invalid value 0 for threads"):
         run_suite([("bpe", model("bpe"))], threads=0)
 
 
 def test_a_damaged_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     path = corpora.corpus_path("suite-code")
     monkeypatch.setattr("tokctl.extras.suite.texts.corpus_path", lambda _: path)
-    with pytest.raises(TokctlError, match="the corpus suite-parallel is damaged"):
+    with raises_code("damaged"):
         parallel_texts()
 
 

@@ -85,6 +85,7 @@ def tokenizer(field: str, part: Part) -> Tokenizer:
     return Tokenizer(Model(recipe, tokens))
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("field", "family", "kind"),
     [

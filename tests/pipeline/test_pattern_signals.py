@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tokctl import TokctlError, Tokenizer, preset
+from tests.errors import raises_code
+from tokctl import Tokenizer, preset
 from tokctl.model import patterns
 
 TEXT = ["low lower lowest " * 20]
@@ -62,5 +63,5 @@ def test_it_ends_the_work_as_what_it_is(
 
 def test_another_error_is_the_patterns_own(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patterns, "compile_pattern", lambda *_: Interrupted(ValueError("no")))
-    with pytest.raises(TokctlError, match=r"the pattern .* failed: ValueError: no"):
+    with raises_code("bad-input", r"the pattern .* failed: ValueError: no"):
         Tokenizer.load(path).encode("low")

@@ -103,6 +103,7 @@ def test_records_without_line_feeds_are_lines(
         assert tokctl(*how, *arguments, stdin=stdin) == expected, form_out
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("given", forms_in.FORMS)
 def test_a_training_reads_the_same_documents(
     tmp_path: Path, documents: list[str], given: str
@@ -122,6 +123,7 @@ def test_a_training_reads_the_same_documents(
     assert one.merges == other.merges
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("given", forms_in.FORMS)
 def test_counting_compare_and_inspect_read_the_same_documents(
     tmp_path: Path, models: dict[str, Path], documents: list[str], given: str

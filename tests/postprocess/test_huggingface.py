@@ -143,6 +143,7 @@ def described(name: str, add_special: bool, ours: Encoding, theirs: Any) -> tupl
     return both
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", KINDS)
 @given(
     first=texts,

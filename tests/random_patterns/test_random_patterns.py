@@ -7,6 +7,7 @@ import pytest
 from tests.tools.random_patterns.compare import campaign
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_matches_are_those_of_hugging_face(seed: int) -> None:
     outcome = campaign(seed, 2_000)

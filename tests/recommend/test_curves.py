@@ -82,6 +82,7 @@ def test_a_candidate_that_loses_text_is_left_out() -> None:
     assert alone.candidate == "wordpiece/count"
 
 
+@pytest.mark.slow
 def test_tokens_that_cross_words_are_tried_where_there_are_no_spaces() -> None:
     def names(text: bytes) -> set[str]:
         return {curve.name for curve in recommend(document(text), sizes=[400, 700]).curves}

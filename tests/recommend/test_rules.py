@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.errors import raises_code
 from tests.twins import recommend as twin
-from tokctl import TokctlError
 from tokctl.extras.recommend.advice import _compared_with
 from tokctl.extras.recommend.curves import (
     FLAT,
@@ -175,12 +175,12 @@ def test_shapes_are_about_as_large_as_asked(params: int) -> None:
 
 @pytest.mark.parametrize("params", [0, 999, 10**16, 1.5, True])
 def test_no_shape(params: int) -> None:
-    with pytest.raises(TokctlError, match="parameters"):
+    with raises_code("bad-value"):
         ModelShape.of(params)
 
 
 def test_a_number_of_parameters_is_no_text() -> None:
-    with pytest.raises(TokctlError, match="'1B'") as error:
+    with raises_code("bad-value", "'1B'") as error:
         ModelShape.of("1B")  # type: ignore[arg-type]
     assert error.value.hint == "give a whole number: 1_000_000_000"
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ def _metaspace(scheme: str, *, split: bool = True) -> Json:
     return {"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": split}
 
 
+@cache
 def _precompiled() -> Json:
     rules = base64.b64encode(_native.chars_map_named("nmt_nfkc")).decode()
     return {"type": "Precompiled", "precompiled_charsmap": rules}

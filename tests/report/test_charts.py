@@ -82,6 +82,7 @@ def test_every_name_is_drawn_somewhere() -> None:
     assert list(found) == list(charts.COMPARE)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", DRAWINGS)
 @pytest.mark.parametrize("width", [680, 340])
 def test_charts_of_the_page(name: str, width: int, converter: Converter) -> None:
@@ -107,6 +108,7 @@ def _variables() -> list[str]:
     return ["ink", "quiet", "grid", *(f"s{n}" for n in range(1, 9))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", slow_but(ENDINGS, ".svg"))
 def test_files(ending: str) -> None:
     for name in ("relative", "languages", "default bpe: kinds"):
@@ -168,6 +170,7 @@ def test_charts_on_paper_can_be_seen() -> None:
     assert all(contrast(color, PAPER.background) >= 3 for color in PAPER.series)
 
 
+@pytest.mark.slow
 def test_a_comparison_without_sizes_and_languages_has_no_charts_of_them() -> None:
     found = compare_drawings(hostile().comparison, hostile().uses)
     assert not {"sweep", "languages"} & set(found)

@@ -57,6 +57,7 @@ def test_the_page_of_a_comparison() -> None:
     assert (ran.code, again) == (0, first)
 
 
+@pytest.mark.slow
 def test_a_page_with_everything_that_can_be_asked_for() -> None:
     Path("en.txt").write_text(TEXT)
     Path("fi.txt").write_text("low lower\n" * 3)
@@ -81,6 +82,7 @@ def test_the_page_of_a_large_text_is_small(treasure_island: Path) -> None:
     assert 50_000 < Path("p.html").stat().st_size < 3_000_000
 
 
+@pytest.mark.slow
 def test_the_page_of_a_model() -> None:
     for extra_arguments in ([], ["low.txt"], ["-"]):
         arguments = ["inspect", "b.json", "--html", "p.html", *extra_arguments]
@@ -90,6 +92,7 @@ def test_the_page_of_a_model() -> None:
     assert "From stdin: 71 characters, 12 words." in page
 
 
+@pytest.mark.slow
 def test_texts_that_are_not_utf_8() -> None:
     Path("bad.txt").write_bytes(b"lo\xffw\n")
     err = refused("inspect", "w.json", "bad.txt", "--html", "p.html")
@@ -98,6 +101,7 @@ def test_texts_that_are_not_utf_8() -> None:
     assert tokctl(*asked).code == 0
 
 
+@pytest.mark.slow
 def test_a_page_and_a_chart_at_once() -> None:
     ran = tokctl("compare", *MODELS, "low.txt", "--html", "p.html", "--plot", "c.json")
     assert ran == Result(0, b"p.html\nc.json\n", "")
@@ -105,6 +109,7 @@ def test_a_page_and_a_chart_at_once() -> None:
     assert json.loads(Path("c.json").read_bytes())["title"]["text"] == "Metrics relative to b"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf", "json"])
 def test_charts_of_a_model(ending: str) -> None:
     ran = tokctl("inspect", "b.json", "--plot", f"c.{ending}", "--chart", "kinds")
@@ -119,6 +124,7 @@ def test_the_names_of_the_charts() -> None:
         assert ran == Result(0, lines.encode(), "")
 
 
+@pytest.mark.slow
 def test_conditions_are_checked_beside_a_page() -> None:
     ran = tokctl("compare", *MODELS, "low.txt", "--html", "p.html", "--fail-if", "tokens > 20")
     assert (ran.code, ran.out) == (1, b"p.html\n")

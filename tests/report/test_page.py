@@ -141,6 +141,7 @@ def test_a_hostile_corpus_stays_text() -> None:
     assert [deck["model"] for deck in cards] == [shown.prose(name) for name in NAMES]
 
 
+@pytest.mark.slow
 def test_bytes_that_are_no_text() -> None:
     reader = check(page(bytes_only()))
     titles = {card["title"] for card in json.loads(reader.raw["script"][0])[0]["cards"].values()}
@@ -171,6 +172,7 @@ def test_every_figure_of_the_metrics_is_on_it() -> None:
         assert starred == len(found.comparison.best(metric))
 
 
+@pytest.mark.slow
 def test_tokens_have_cards_and_say_what_the_models_say() -> None:
     found = hostile()
     reader = check(page(found))
@@ -187,11 +189,13 @@ def test_tokens_have_cards_and_say_what_the_models_say() -> None:
             assert shown.text_of(text) == facts["text"] or not text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow_but(every.NAMES, "bert", "default unigram", "notebook-bpe"))
 def test_the_page_of_every_kind_of_model(name: str) -> None:
     check(model_page(name))
 
 
+@pytest.mark.slow
 def test_one_model_and_one_text() -> None:
     check(page(bytes_only()))
     text = page(bytes_only())

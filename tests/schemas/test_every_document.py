@@ -159,6 +159,7 @@ def test_journals(model: Tokenizer, shared: bool, monkeypatch: pytest.MonkeyPatc
 # -- models --------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["tokctl", "huggingface", "tekken", "word-counts", "vocab-merges"])
 def test_models(name: str, tmp_path: Path) -> None:
     for case in seeds.seeds(name):
@@ -206,6 +207,7 @@ FOLDER: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", FOLDER)
 @pytest.mark.parametrize("given", ["huggingface", "vocab-merges"])
 def test_files_of_a_folder(name: str, given: str, model: Tokenizer, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.errors import raises_code
 from tests.sources.made import nobody
 from tokctl.core.errors import TokctlError
 from tokctl.sources import corpora
@@ -99,10 +100,10 @@ def test_the_book_is_the_one_in_the_documents() -> None:
 
 def test_unknown_name() -> None:
     for ask in (corpus_path, fetch_corpus):
-        with pytest.raises(TokctlError, match="no corpus is named 'treasure_island'") as caught:
+        with raises_code("unknown-name", "no corpus is named 'treasure_island'") as caught:
             ask("treasure_island")
         assert caught.value.hint == "did you mean treasure-island?"
-        with pytest.raises(TokctlError, match="zzzz") as caught:
+        with raises_code("unknown-name") as caught:
             ask("zzzz")
         assert str(caught.value.hint).startswith("known: sample, guide-cats, ")
 
@@ -207,7 +208,7 @@ def test_no_server(cache: Path) -> None:
     pytest.importorskip("pooch")
     with nobody() as closed:
         for address in (f"http://{closed}/book.txt", "ftp://127.0.0.1/book.txt", "book.txt"):
-            with pytest.raises(TokctlError, match="can't download"):
+            with raises_code("unreadable"):
                 fetch_corpus("book", address=address)
     assert left_in(cache) == []
 
@@ -215,9 +216,9 @@ def test_no_server(cache: Path) -> None:
 def test_a_damaged_copy_is_replaced_only_by_a_good_one(cache: Path, server: str) -> None:
     path = fetch_corpus("book", address=f"{server}/good")
     path.write_bytes(b"damaged")
-    with pytest.raises(TokctlError, match="damaged"):
+    with raises_code("unreadable"):
         corpus_path("book")
-    with pytest.raises(TokctlError, match="can't download"):
+    with raises_code("unreadable"):
         fetch_corpus("book", address=f"{server}/cut")
     assert path.read_bytes() == b"damaged"
     assert fetch_corpus("book", address=f"{server}/good").read_bytes() == BOOK
@@ -235,14 +236,14 @@ def test_a_stop_in_the_middle_leaves_nothing(cache: Path, server: str) -> None:
 
 def test_a_cache_that_cannot_be_written(cache: Path) -> None:
     cache.write_bytes(b"a file where the folder should be")
-    with pytest.raises(TokctlError, match="can't keep book") as caught:
+    with raises_code("unreadable") as caught:
         fetch_corpus("book")
     assert "TOKCTL_CACHE" in str(caught.value.hint)
 
 
 def test_without_pooch(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(TokctlError, match="pooch") as caught:
+    with raises_code("missing-package") as caught:
         fetch_corpus("book")
     assert caught.value.hint == "pip install 'tokctl[fetch]'"
     assert left_in(cache) == []
@@ -260,7 +261,7 @@ def test_offline(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         corpus_path("book")
     assert caught.value.hint == "run `tokctl corpora fetch book`"
     for ask in (corpus_path, fetch_corpus):
-        with pytest.raises(TokctlError, match="lost: missing") as caught:
+        with raises_code("unreadable") as caught:
             ask("lost")
         assert caught.value.hint == "reinstall tokctl"
     assert not cache.exists()
@@ -270,5 +271,5 @@ def test_offline(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_damaged_manifest(text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(corpora, "_data_folder", lambda: tmp_path)
     (tmp_path / "manifest.json").write_text(text)
-    with pytest.raises(TokctlError, match=r"can't read .*manifest\.json"):
+    with raises_code("damaged", r"can't read .*manifest\.json"):
         list_corpora()

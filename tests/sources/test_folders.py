@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import systems
+from tests.errors import raises_code
 from tests.sources.made import COMPRESS, read
 from tokctl.core.errors import TokctlError
 from tokctl.sources import Document, ReadOptions, open_sources
@@ -117,13 +118,13 @@ def test_patterns_against_the_definition(pattern: list[str], path: list[str], do
 
 @pytest.mark.usefixtures("tree")
 def test_a_folder_without_files_to_read(tmp_path: Path) -> None:
-    with pytest.raises(TokctlError, match="d has no file to read: 12 files in it, none of them"):
+    with raises_code("bad-input", "d has no file to read: 12 files in it, none of them"):
         names("d", ("*.py",))
     (tmp_path / "empty" / "deeper").mkdir(parents=True)
-    with pytest.raises(TokctlError, match="empty has no files"):
+    with raises_code("bad-input"):
         names("empty")
     (tmp_path / "empty" / ".x").touch()
-    with pytest.raises(TokctlError, match="1 file in it, none of them wanted") as caught:
+    with raises_code("bad-input", "1 file in it, none of them wanted") as caught:
         names("empty")
     assert "--include" in str(caught.value.hint)
 
@@ -139,7 +140,7 @@ def test_links_and_loops(tree: Path) -> None:
     assert list(found) == ["d/a.md", "d/a/deep/x.md", "d/a/y.md", "d/link.md"]
     assert [name for name, _ in read("d/**/*.md")] == list(found)
     (tree / "gone.txt").symlink_to("nowhere")
-    with pytest.raises(TokctlError, match=r"can't read d/gone\.txt: No such file"):
+    with raises_code("unreadable", r"can't read d/gone\.txt: No such file"):
         names("d")
     assert names("d", exclude=("gone.*", "link.md", "*.js")) == EVERY
 
@@ -178,7 +179,7 @@ def test_patterns_that_no_shell_expanded(tree: Path, pattern: str, expected: lis
 @systems.any_name
 def test_patterns_without_a_match_and_names_like_patterns(tree: Path) -> None:
     for pattern in ("d/*.py", "nowhere/*", "d/**/none*", "d/b.txt/*", "[", "d/[z"):
-        with pytest.raises(TokctlError, match="no file matches"):
+        with raises_code("unreadable"):
             names(pattern)
     (tree / "what[1]?.txt").write_bytes(b"what[1]?.txt")
     assert names("d/what[1]?.txt") == ["what[1]?.txt"]
@@ -199,7 +200,7 @@ def test_names_of_any_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     os.chdir("d")
     assert read("-dash") == [("-dash", [b"-dash"])]
     (tmp_path / "d" / os.fsdecode(b"\xff.gz")).write_bytes(COMPRESS["gz"](b"x" * 99)[:-1])
-    with pytest.raises(TokctlError, match=r"\\udcff\.gz is cut short"):
+    with raises_code("damaged", r"\\udcff\.gz is cut short"):
         read(os.fsdecode(b"\xff.gz"))
 
 
@@ -214,6 +215,7 @@ def test_each_file_is_read_as_it_would_be_alone(tree: Path) -> None:
     assert as_lines == [("d/c.jsonl", [(tree / "c.jsonl").read_bytes()])]
 
 
+@pytest.mark.slow
 def test_ten_thousand_files(tmp_path: Path) -> None:
     folder = tmp_path / "many"
     for part in range(100):

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import systems
+from tests.errors import raises_code
 from tests.memory import ROOT
 from tests.sources.made import COMPRESS, batches, pieces_of, records, trickle
 from tokctl.core.errors import TokctlError
@@ -56,7 +57,7 @@ def test_what_is_json_lines_and_what_is_not(tmp_path: Path) -> None:
     (plain,) = open_sources([path])
     assert isinstance(plain, Document)
     assert records(open_sources([path], JSONL)[0]) == [b"x"]
-    with pytest.raises(TokctlError, match=r"the field text: .*a\.json is plain text") as caught:
+    with raises_code("conflict", r"the field text: .*a\.json is plain text") as caught:
         open_sources([path], ReadOptions(text_field="text"))
     assert "--format jsonl" in str(caught.value.hint)
     assert isinstance(stdin(lines(["x"])), Document)
@@ -135,7 +136,7 @@ def test_lines_that_are_refused(line: bytes, says: str, before: int) -> None:
 
 @pytest.mark.parametrize(("document", "field"), [({"a": "x"}, "a.b"), ({"a": []}, "a.b")])
 def test_a_path_that_ends_early(document: Any, field: str) -> None:
-    with pytest.raises(TokctlError, match=r"line 1: has no field a\.b"):
+    with raises_code("bad-record", r"line 1: has no field a\.b"):
         records(stdin(json.dumps(document).encode(), ReadOptions("jsonl", field)))
 
 

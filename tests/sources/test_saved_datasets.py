@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.errors import raises_code
 from tests.sources.made import all_of, read, records
 from tokctl.core.errors import TokctlError
 from tokctl.sources import ReadOptions, Records, open_sources
@@ -43,7 +44,7 @@ def test_files_in_the_order_of_the_state(tmp_path: Path) -> None:
         "data-00000",
     ]
     assert [texts for _, texts in all_of(opened)] == [[], [b"c"], [b"a", b"b"]]
-    with pytest.raises(TokctlError, match=r"has no column body"):
+    with raises_code("bad-record"):
         open_sources([folder], ReadOptions(text_field="body"))
 
 
@@ -77,11 +78,11 @@ def test_damaged_descriptions(state: str, says: str, tmp_path: Path) -> None:
 
 def test_damaged_splits(tmp_path: Path) -> None:
     (tmp_path / "dataset_dict.json").write_text('{"splits": ["train"]}')
-    with pytest.raises(TokctlError, match=r"train/state\.json: No such file"):
+    with raises_code("unreadable", r"train/state\.json: No such file"):
         open_sources([tmp_path])
     for wrong in ("{}", '{"splits": ["../x"]}', '{"splits": [""]}'):
         (tmp_path / "dataset_dict.json").write_text(wrong)
-        with pytest.raises(TokctlError, match=r"dataset_dict\.json is damaged"):
+        with raises_code("damaged", r"dataset_dict\.json is damaged"):
             open_sources([tmp_path])
 
 

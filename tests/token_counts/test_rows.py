@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.errors import raises_code
 from tests.explain import models as small
 from tests.token_counts.sources import archive, broken, document, records
 from tokctl import TokctlError, Tokenizer, Truncation, count_tokens, preset
@@ -268,6 +269,6 @@ def test_three_lines_of_python(tmp_path: Path) -> None:
     assert one.tokens == {"gpt2": len(BYTES.encode_ids(TEXT))}
     assert count_tokens([text], BYTES).files == one.files
     assert count_tokens([text], {"x": BYTES}, lines=True).tokens == {"x": by_lines(BYTES, TEXT)}
-    with pytest.raises(TokctlError, match="vanished"):
+    with raises_code("error", "vanished"):
         count_tokens([broken("x")], BYTES)
     assert [f.name for f in count_tokens([broken("x")], BYTES, keep_going=True).failures] == ["x"]

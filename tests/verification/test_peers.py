@@ -89,6 +89,7 @@ def test_bench_measures_equal_work(lengths: dict[str, Any], tmp_path: Path) -> N
     assert all(speed.same for speed in found.speeds) and len(found.speeds) > 1
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("lengths", LENGTHS)
 @pytest.mark.parametrize("name", [*PRESETS])
 def test_lengths_are_lost_where_they_are_not_written(lengths: dict[str, Any], name: str) -> None:
@@ -189,6 +190,7 @@ def differs_there(data: bytes, ours: Tokenizer, texts: list[str]) -> bool | None
     return False
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("form", ["tokctl", "huggingface"])
 @pytest.mark.parametrize("seed", range(30))
 def test_a_difference_is_told_exactly_where_ids_differ(

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokctl import TokctlError, Tokenizer, default_recipe, preset
+from tests.errors import raises_code
+from tokctl import Tokenizer, default_recipe, preset
 from tokctl.analysis import verification
 from tokctl.analysis.verification import PEERS, text_blocks, verify
 from tokctl.model.parts import DECODERS, NORMALIZERS
@@ -54,7 +55,7 @@ def test_blocks_are_the_text_in_whole_lines(data: bytes, step: int, size: int) -
 
 @pytest.mark.parametrize("step", [1, 2, 100])
 def test_what_is_not_utf8_is_named_with_its_line(step: int) -> None:
-    with pytest.raises(TokctlError, match=r"^a text: line 3 is not UTF-8\n"):
+    with raises_code("not-utf8", r"^a text: line 3 is not UTF-8\n"):
         list(text_blocks(document(b"a\nb\n\xe6\x9d\nc\n", step), 3))
 
 

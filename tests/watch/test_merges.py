@@ -207,6 +207,7 @@ def test_changed_words_come_by_count() -> None:
     assert words(by_count) == ["zz", "yab", "xab", "zy", "aab", "ab"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("size", [(60, 24), (140, 24), (60, 15), (20, 6)])
 def test_the_followed_word_is_always_in_view(size: tuple[int, int]) -> None:
     """Whatever is scrolled, in every order, after every step, and without hiding another."""

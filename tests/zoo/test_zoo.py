@@ -164,6 +164,7 @@ def test_control_ids_have_no_text_in_sentencepiece(tmp_path: Path) -> None:
     assert compare(entry, path, 0, 200)["differences"] == {}
 
 
+@pytest.mark.slow
 def test_rows_that_are_not_measured_stay(
     zoo_of_one: Listed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

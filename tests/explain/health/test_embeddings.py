@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from tests.conftest import part_of_examples
+from tests.errors import raises_code
 from tests.explain.health.sick import byte_level_model
 from tests.twins import suite as twin
 from tokctl import Tokenizer
@@ -206,7 +207,7 @@ def test_several_files_and_their_index(tmp_path: Path) -> None:
         found = embedding_facts(subject, path)
         assert isinstance(found, EmbeddingFacts)
         assert (found.tensor, found.indicator) == (INPUT, "norm")
-    with pytest.raises(TokctlError, match="is one of several files"):
+    with raises_code("bad-input"):
         embedding_facts(subject, shards[0])
     nul = r'{"weight_map": {"model.embed_tokens.weight": "a\u0000b"}}'
     for wrong in (
@@ -253,7 +254,7 @@ def test_what_is_no_embedding_matrix(tmp_path: Path) -> None:
     assert "row 7 of the tensor" in error(tmp_path, {INPUT: huge}).message
     empty = error(tmp_path, {INPUT: numpy.zeros((SIZE, 0), numpy.float32)})
     assert "has 0 numbers in each row" in empty.message
-    with pytest.raises(TokctlError, match="invalid value 'l3' for the indicator"):
+    with raises_code("bad-value", "invalid value 'l3' for the indicator"):
         facts(tmp_path, {INPUT: rows(1, SIZE)}, indicator="l3")
 
 
@@ -296,7 +297,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 def test_without_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_file({INPUT: rows(1, SIZE)}, tmp_path / "model.safetensors")
     monkeypatch.setitem(sys.modules, "numpy", None)
-    with pytest.raises(TokctlError, match="needs NumPy") as caught:
+    with raises_code("missing-package") as caught:
         embedding_facts(CheckContext(MODEL, None, limit=None, rare=10), tmp_path)
     assert caught.value.hint == "pip install 'tokctl[embeddings]'"
 
@@ -352,7 +353,7 @@ def test_use_and_reach() -> None:
     assert list(report.figures) == [definition.name for definition in DEFINITIONS]
     assert report.figures["never_used"] == report.figures["rarely_used"] == 2 / 5
     assert isinstance(report.figures["apart"], Undefined)
-    with pytest.raises(TokctlError, match="a tensor needs embeddings"):
+    with raises_code("missing-option"):
         undertrained(sick, counts, tensor="x")
 
 

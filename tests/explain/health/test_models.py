@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import shared_file
 from tests.cost import cost
+from tests.errors import raises_code
 from tests.explain.every import NAMES, TEXT, model
 from tests.explain.health.sick import Tokenizer, finding, health, merging, tokens
 from tests.metrics.models import document
@@ -22,6 +23,7 @@ from tokctl.model import byte_level
 from tokctl.model.presets import BPE, preset
 
 
+@pytest.mark.few(17)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_check_of_every_model_is_answered_once(name: str) -> None:
     for texts in ((), (TEXT,), ("", "x\u0416\ufffd"), (TEXT, TEXT)):
@@ -105,6 +107,7 @@ def test_gpt2(gpt2: tuple[Tokenizer, list[bytes]]) -> None:
     assert {"unreachable-by-encoding", "merges-without-effect", "missing-bytes"} < passed
 
 
+@pytest.mark.slow
 def test_gpt2_on_a_book(gpt2: tuple[Tokenizer, list[bytes]], treasure_island: Path) -> None:
     tokenizer, known = gpt2
     report = check_health(tokenizer, [treasure_island], limit=None)
@@ -127,6 +130,7 @@ def test_gpt2_on_a_book(gpt2: tuple[Tokenizer, list[bytes]], treasure_island: Pa
 # -- others -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_cl100k() -> None:
     tokenizer = Tokenizer.load(shared_file("vocab/cl100k_base.tiktoken"))
     report = health_at_most(1000, tokenizer)
@@ -163,7 +167,7 @@ def test_texts_of_every_kind(tmp_path: Path) -> None:
     for wrong in ([tmp_path / "none"], str(path)):
         with pytest.raises(TokctlError):
             check_health(tokenizer, wrong)
-    with pytest.raises(TokctlError, match="UTF-8"):
+    with raises_code("not-utf8", "UTF-8"):
         check_health(tokenizer, [document(b"a\xff")])
     replaced = check_health(tokenizer, [document(b"a\xff")], errors="replace")
     assert finding(replaced, "unknown-in-text") is not None

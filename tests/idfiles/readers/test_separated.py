@@ -7,12 +7,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.errors import raises_code
 from tests.idfiles.readers.files import MODEL
-from tokctl import TokctlError, Tokenizer, preset
+from tokctl import Tokenizer, preset
 from tokctl.idfiles.chunks import IdPart
 from tokctl.idfiles.reader import read_text, split_documents
 
@@ -72,8 +72,8 @@ def test_text_of_documents(tmp_path: Path) -> None:
     assert text() == b"".join(text + EOS.encode() for text in texts)
     assert text(eos=EOS) == b"low\n\nlower low\n\xff\n"
     assert text(eos=EOS, separator=b"\0") == b"".join(text + b"\0" for text in texts)
-    with pytest.raises(TokctlError, match="'<x>' is not a token of this model"):
+    with raises_code("unknown-name", "'<x>' is not a token of this model"):
         text(eos="<x>")
     (tmp_path / "ids").write_bytes(b"1 2")
-    with pytest.raises(TokctlError, match="--eos is for forms of numbers, and this is ids"):
+    with raises_code("conflict", "--eos is for forms of numbers, and this is ids"):
         b"".join(read_text(MODEL, tmp_path / "ids", eos=EOS))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.cli.run import tokctl as run
+from tests.errors import raises_code
 from tests.idfiles.readers import files
 from tests.idfiles.readers.files import IDS, MODEL, TEXTS, lines
 from tokctl import TokctlError, idfiles
@@ -104,7 +105,7 @@ def test_damage(tmp_path: Path) -> None:
     (tmp_path / "journal.jsonl").write_text("")
     assert refused() == f"{tmp_path} holds shards of a run that stopped"
     folder(tmp_path, "spam", ["a.bin"])
-    with pytest.raises(TokctlError, match="holds 'spam', which is not a form of ids"):
+    with raises_code("damaged", "holds 'spam', which is not a form of ids"):
         text(tmp_path)
 
 
