@@ -12,6 +12,7 @@ be compiled four times at every start.
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from typer.models import ArgumentInfo, OptionInfo
@@ -190,7 +191,8 @@ def spelling_of(option: CliOption) -> str:
     return str((option.param_decls or ("",))[0]).split("/")[0]
 
 
-def parameters_of(group: type) -> dict[str, inspect.Parameter]:
+@cache
+def parameters_of(group: type) -> Mapping[str, inspect.Parameter]:
     """Return the options of a group as parameters of a function, by the names of the fields.
 
     A field is an option if its annotation has a `CliOption`, or if its metadata has an `Option`.
