@@ -4,6 +4,8 @@ from typing import Annotated
 
 from tokctl.cli.options import values
 from tokctl.cli.options.declaring import FOLDER, CliArgument, CliOption
+from tokctl.core.humanize import listed
+from tokctl.idfiles.registry import READABLE
 
 DecodeFiles = Annotated[
     list[str] | None,
@@ -18,8 +20,8 @@ DecodeForm = Annotated[
     str,
     CliOption(
         "--from FORM",
-        "The input format: ids, jsonl, bin, npy, parquet, arrow, megatron or safetensors. auto "
-        "goes by file names and first bytes; anything else is read as ids.",
+        f"The input format: {listed(['ids', 'jsonl', *READABLE], 'or')}. auto goes by file names "
+        "and first bytes; anything else is read as ids.",
         values=values.id_forms,
         closed=True,
         short="ids, jsonl, bin, npy, parquet, …; default: auto",

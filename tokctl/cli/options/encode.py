@@ -14,11 +14,13 @@ from tokctl.cli.options.declaring import (
     OptionGroup,
 )
 from tokctl.cli.options.shared import MODEL, Output
+from tokctl.core.humanize import listed
+from tokctl.idfiles import FORMS
 
 _text = partial(CliOption, panel="What is read")
 _written = partial(CliOption, panel="What is written")
 _length = partial(CliOption, panel="What is added around texts, and their length")
-_id_file = partial(CliOption, panel="Files of ids: bin, npy, parquet, megatron, safetensors")
+_id_file = partial(CliOption, panel=f"Files of ids: {', '.join(FORMS)}")
 _chat = partial(CliOption, panel="Chats")
 
 
@@ -52,8 +54,7 @@ class FormOptions(OptionGroup):
         str | None,
         _written(
             "--as FORM",
-            "ids (default), tokens, pieces, jsonl, bin, npy, parquet, megatron or safetensors; "
-            "see below.",
+            f"ids (default), {listed([*values.forms()][1:], 'or')}; see below.",
             values=values.forms,
             closed=True,
             short="ids, tokens, pieces, jsonl, bin, npy, parquet, …",
