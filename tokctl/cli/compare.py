@@ -118,9 +118,8 @@ def compare(
     )
     if report is None:
         return ExitCode.DONE
-    named, added, result, of_suite = _measure(
-        world, files, texts, share, gold_lists, models, look, suite, page, reading, sources
-    )
+    request = _Request(files, texts, share, gold_lists, models, look, suite, page, reading, sources)
+    named, added, result, of_suite = _measure(world, request)
     if report:
         reports.write_comparison(world, report, result, named, of_suite)
     else:
@@ -174,6 +173,34 @@ def _held_out(files: Sequence[str], models: ModelOptions, look: LookOptions) -> 
     return share
 
 
+class _Request(NamedTuple):
+    """Checked arguments and options of a comparison.
+
+    Attributes:
+        files: the models that exist already; empty: models are trained.
+        paths: the texts that the arguments name.
+        share: the share of the texts to hold out; None: `--held-out` names a text.
+        gold_lists: gold segmentations for the suite, by file.
+        models: the options of models.
+        look: the options of what the comparison looks at.
+        suite: the options of the suite.
+        page: the options of pages, with the date.
+        reading: the options of reading.
+        sources: how texts are read.
+    """
+
+    files: Sequence[str]
+    paths: Sequence[str]
+    share: float | None
+    gold_lists: "dict[str, Sequence[GoldWord]]"
+    models: ModelOptions
+    look: LookOptions
+    suite: SuiteOptions
+    page: PageOptions
+    reading: ReadingOptions
+    sources: ListedTexts
+
+
 class _Measured(NamedTuple):
     """Findings of a comparison.
 
@@ -190,36 +217,12 @@ class _Measured(NamedTuple):
     suite: "Suite | None"
 
 
-def _measure(
-    world: Console,
-    files: Sequence[str],
-    texts: Sequence[str],
-    share: float | None,
-    gold_lists: "dict[str, Sequence[GoldWord]]",
-    models: ModelOptions,
-    look: LookOptions,
-    suite: SuiteOptions,
-    page: PageOptions,
-    reading: ReadingOptions,
-    sources: ListedTexts,
-) -> _Measured:
-    """Load or train the models, and compare them.
-
-    Args:
-        world: the streams.
-        files: the models that exist already; empty: models are trained.
-        texts: the texts that the arguments name.
-        share: the share of the texts to hold out; None: `--held-out` names a text.
-        gold_lists: gold segmentations for the suite, by file.
-        models: the options of models.
-        look: the options of what the comparison looks at.
-        suite: the options of the suite.
-        page: the options of pages, with the date.
-        reading: the options of reading.
-        sources: how texts are read.
-    """
+def _measure(world: Console, request: _Request) -> _Measured:
+    """Load or train the models, and compare them."""
     from tokctl.analysis import comparison
 
+    files, models, look = request.files, request.models, request.look
+    suite, reading = request.suite, request.reading
     recipes = {} if files else _recipes(models.algo or [DEFAULT_ALGORITHMS])
     # The last size is the one that the report shows in detail.
     sizes = vocab_sizes(models.vocab or []) or list(DEFAULT_SIZES)
@@ -228,26 +231,16 @@ def _measure(
     vectors = _embeddings(suite.embeddings or [], [*named, *recipes, *at_hand])
     characters = any(not one.recipe.is_byte_level for one in [*named.values(), *at_hand.values()])
     characters |= any(not recipe.is_byte_level for recipe in recipes.values())
-    opened = open_texts(world, sources, texts, look.lang or [])
+    opened = open_texts(world, request.sources, request.paths, look.lang or [])
     other = None
-    if share is None:
-        if models.held_out == "-" and "-" in (texts):
+    if request.share is None:
+        if models.held_out == "-" and "-" in request.paths:
             raise BadOption("stdin (-) is named twice", "it can be read only once", "conflict")
-        other = open_texts(world, sources.without_lists(), [models.held_out], [])
+        other = open_texts(world, request.sources.without_lists(), [models.held_out], [])
     read, languages = opened.read(characters=characters, errors=reading.errors)
     here: _TrainedHere | None = None
     if recipes:
-        here = _train(
-            world,
-            read,
-            languages,
-            recipes,
-            sizes,
-            share,
-            models.held_out_seed,
-            reading.threads,
-            reading.errors,
-        )
+        here = _train(world, request, recipes, sizes, read, languages)
         read, languages = here.read, here.languages
         if other:
             read, _ = other.read(characters=characters, errors=reading.errors)
@@ -263,7 +256,7 @@ def _measure(
         training=here and here.training,
         trained_on=here and here.texts,
         command=_command_line(world.arguments),
-        date=date_today() if page.date else "",
+        date=date_today() if request.page.date else "",
         baseline=known_as,
         sentences=look.sentence,
         words=look.word,
@@ -285,7 +278,7 @@ def _measure(
             read,
             baseline=result.baseline,
             trained_on=here.texts if here else [],
-            gold=gold_lists,
+            gold=request.gold_lists,
             embeddings=vectors,
             tensor=suite.tensor,
             published=list(at_hand),
@@ -483,14 +476,11 @@ class _TrainedHere(NamedTuple):
 
 def _train(
     world: Console,
-    read: "list[Text]",
-    languages: "dict[str, Text]",
+    request: _Request,
     recipes: "Mapping[str, Recipe]",
     sizes: Sequence[int],
-    share: float | None,
-    seed: int,
-    threads: int | None,
-    errors: str,
+    read: "list[Text]",
+    languages: "dict[str, Text]",
 ) -> _TrainedHere:
     """Train the recipes on the texts without their held-out parts.
 
@@ -505,6 +495,8 @@ def _train(
     )
     from tokctl.analysis.held_out import split
 
+    share, seed = request.share, request.models.held_out_seed
+    threads, errors = request.reading.threads, request.reading.errors
     texts: list[Text] = []
     parts: list[TrainedText] = []
 
