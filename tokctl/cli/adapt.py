@@ -17,8 +17,10 @@ from tokctl.core.errors import BadInput, BadOption, ExitCode, TokctlError, print
 from tokctl.core.humanize import listed, percent, plural
 
 if TYPE_CHECKING:
+    from tokctl.cli.progress import ProgressDisplay
     from tokctl.extras.adapt import Adaptation, CarriedMatrix, MovedTokens, Residues
     from tokctl.formats import Format
+    from tokctl.tokenizer import Tokenizer
 
 EXAMPLES = """Examples:
 
@@ -89,16 +91,7 @@ def adapt(
     ones, and move the embeddings of the language model to the new ids.
     """  # noqa: D205 (one paragraph of the help)
     world: Console = context.obj
-    leading, names = streams.leading_models(
-        world, "adapt", texts, model is not None, sources.format
-    )
-    if len(leading) > 1:
-        raise BadOption(
-            f"{leading[1]} is a second model, and {leading[0]} is the one to adapt",
-            "name one model, then the texts",
-            "conflict",
-        )
-    path = streams.model_path(world, leading[0] if leading else model)
+    path, names = model_and_texts(world, texts, model, sources.format)
     if rows.new_embeddings == "-":
         raise BadOption(
             "embeddings can't go to stdout", "name a file: --new-embeddings PATH", "bad-value"
@@ -117,14 +110,7 @@ def adapt(
     usual = "tokctl" if changes.residues is not None else own_form(tokenizer.format)
     form = model_output.form_of(written.to, written.output, usual)
     check_places(world, written.output, form, written.map_file, rows.new_embeddings)
-    if rows.embeddings is not None:
-        from tokctl.extras.adapt.embeddings import check_new_rows, check_weights
-        from tokctl.extras.adapt.focus import check_vectors
-
-        check_new_rows(rows.new_rows, rows.vectors)
-        check_weights(tokenizer, rows.embeddings, rows.tensor or ())
-        if rows.vectors is not None:
-            check_vectors(rows.vectors)
+    check_embeddings(tokenizer, rows)
     others = sources.without_lists()
     opened = sources.open(world, names) if counted else []
     learned = others.open(world, changes.new_text) if changes.new_text else None
@@ -164,16 +150,7 @@ def adapt(
         if checked:
             moved = found.moved(checked, threads=written.threads or available_threads())
             check_moved(world, moved)
-        carried: list[CarriedMatrix] = []
-        if rows.embeddings is not None and rows.new_embeddings is not None:
-            carried = found.carry_embeddings(
-                rows.embeddings,
-                rows.new_embeddings,
-                tensors=rows.tensor or (),
-                new_rows=rows.new_rows,
-                vectors=rows.vectors,
-                progress=bars,
-            )
+        carried = carry_embeddings(found, rows, bars)
     if written.map_file is not None:
         found.save_map(written.map_file)
     saving.write(planned.files, written.output, form)
@@ -191,6 +168,37 @@ def adapt(
 
 
 # -- before the work ------------------------------------------------------------------------
+
+
+def model_and_texts(
+    world: Console, texts: Sequence[str] | None, model: str | None, source_format: str
+) -> tuple[str, list[str]]:
+    """Return the path of the model to adapt, and the texts among the arguments.
+
+    Raises:
+        TokctlError: several models are named.
+    """
+    leading, names = streams.leading_models(world, "adapt", texts, model is not None, source_format)
+    if len(leading) > 1:
+        raise BadOption(
+            f"{leading[1]} is a second model, and {leading[0]} is the one to adapt",
+            "name one model, then the texts",
+            "conflict",
+        )
+    return streams.model_path(world, leading[0] if leading else model), names
+
+
+def check_embeddings(tokenizer: "Tokenizer", rows: EmbeddingOptions) -> None:
+    """Raise TokctlError if the embeddings or vectors do not fit the model or the options."""
+    if rows.embeddings is None:
+        return
+    from tokctl.extras.adapt.embeddings import check_new_rows, check_weights
+    from tokctl.extras.adapt.focus import check_vectors
+
+    check_new_rows(rows.new_rows, rows.vectors)
+    check_weights(tokenizer, rows.embeddings, rows.tensor or ())
+    if rows.vectors is not None:
+        check_vectors(rows.vectors)
 
 
 def check_texts(
@@ -286,6 +294,22 @@ def check_moved(world: Console, moved: "MovedTokens") -> None:
 
 
 # -- after it -------------------------------------------------------------------------------
+
+
+def carry_embeddings(
+    found: "Adaptation", rows: EmbeddingOptions, bars: "ProgressDisplay"
+) -> "list[CarriedMatrix]":
+    """Write the embeddings of the new model; return an empty list if none are to be written."""
+    if rows.embeddings is None or rows.new_embeddings is None:
+        return []
+    return found.carry_embeddings(
+        rows.embeddings,
+        rows.new_embeddings,
+        tensors=rows.tensor or (),
+        new_rows=rows.new_rows,
+        vectors=rows.vectors,
+        progress=bars,
+    )
 
 
 def report(found: "Adaptation", vocab: int | None, carried: "Sequence[CarriedMatrix]") -> list[str]:

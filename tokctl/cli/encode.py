@@ -256,10 +256,8 @@ def _write(
         end_id=end_id,
     )
     _ = documents.matcher  # report an unknown special token before anything is read
-    if text.add_special and not tokenizer.post_processor.added_tokens_count():
-        world.say("note: this model's template has no special tokens to add")
     if text.add_special:
-        _say_doubled(world, tokenizer, end_id, is_chat=chats is not None)
+        _note_template(world, tokenizer, end_id, is_chat=chats is not None)
     if chats is not None and chats.has_columns(plan.form):
         from tokctl.cli.chat import write_columns
         from tokctl.idfiles.dtypes import DTYPES
@@ -269,16 +267,14 @@ def _write(
         chats.say_unanswered(world)
         return
     if ids_dtype is not None:
-        model = streams.model_path(world, model)
-        reading = sources.reading
         _write_files(
             world,
             plan,
             rows,
             texts,
             ids_dtype,
-            model=model,
-            reading=reading,
+            model=streams.model_path(world, model),
+            reading=sources.reading,
             cluster=cluster,
             chats=chats,
         )
@@ -297,13 +293,15 @@ def _write(
         world.say(summary(documents, perf_counter() - start))
 
 
-def _say_doubled(
+def _note_template(
     world: Console, tokenizer: Tokenizer, end_id: int | None, *, is_chat: bool
 ) -> None:
-    """Say which special tokens of the template are written twice.
+    """Say whether `--add-special` adds nothing, and which special tokens are written twice.
 
     A template's last token can be the one of `--eos`, and a chat template writes its own.
     """
+    if not tokenizer.post_processor.added_tokens_count():
+        world.say("note: this model's template has no special tokens to add")
     around = tokenizer.post_processor.process_ids([])
     names = ", ".join(dict.fromkeys(tokenizer.tokens[id_] for id_ in around))
     if around and is_chat:

@@ -45,7 +45,8 @@ def recipe_of(
     Args:
         chosen: the options of `train`.
         extended: the recipe of the model to extend, which fills in the options that are not given.
-        note: called with a message for each default that is left out because it does not fit.
+        note: called with a message for each default that is left out because it does not fit, and
+            if the new model splits text in another way than the extended one.
 
     Raises:
         TokctlError: an option names something that does not exist, or options conflict.
@@ -90,6 +91,11 @@ def recipe_of(
     changes |= _part_changes(base, chosen, changes, note)
     changes["stages"] = _stages(base, chosen)
     recipe = replace(base, **changes)
+    if extended is not None and extended.pre_tokenizers != recipe.pre_tokenizers:
+        note(
+            f"the model to extend splits text by {extended.splitting}, and the new one by "
+            f"{recipe.splitting}: a text can get other ids than before"
+        )
     return recipe if recipe == base else replace(recipe, name="custom")
 
 

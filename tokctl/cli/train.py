@@ -93,11 +93,6 @@ def train(
     notes: list[str] = []
     filled = recipes.recipe_of(recipe, old.recipe if old else None, notes.append)
     recipes.check_algorithm(filled, vocabulary, output)
-    if old and old.recipe.pre_tokenizers != filled.pre_tokenizers:
-        notes.append(
-            f"the model to extend splits text by {old.recipe.splitting}, and the new one by "
-            f"{filled.splitting}: a text can get other ids than before"
-        )
     chosen = with_counting(vocabulary, counting, old)
     by_language = languages_of(languages, has_texts=bool(files or sources.lists))
     if by_language:
