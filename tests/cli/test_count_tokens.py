@@ -251,7 +251,7 @@ def test_a_missing_file_is_an_error_before_anything_is_read(models: Models) -> N
         (
             ("--count", "--special", "<x>"),
             "'<x>' is not a special token of this model",
-            "it has: [UNK]",
+            "special tokens of the model: [UNK]",
         ),
     ],
 )
@@ -269,7 +269,7 @@ def test_several_models_are_for_count(models: Models) -> None:
     assert done == (2, b"", error("several models are given, which only --count can use", hint))
     named = tokctl("encode", *both, "--count", "--special", "<|end|>", stdin=b"low")
     message = "wordpiece: '<|end|>' is not a special token of this model"
-    assert named == (2, b"", error(message, "it has: [UNK]"))
+    assert named == (2, b"", error(message, "special tokens of the model: [UNK]"))
 
 
 def test_output_to_a_file_and_the_model_of_the_environment(models: Models) -> None:

@@ -154,7 +154,9 @@ def test_special_tokens_are_text_unless_allowed(models: Models) -> None:
     assert tokens("--special", "all") == tokens("--special", "<|end|>") == "lo w <|end|> lo w"
     assert tokctl("encode", "-m", models["bytes"], "--special", "all", stdin=b"<|end|>").out == b"0"
     unknown = tokctl("encode", "-m", models["bytes"], "--special", "<s>", stdin=b"")
-    assert unknown.err == error("'<s>' is not a special token of this model", "it has: <|end|>")
+    assert unknown.err == error(
+        "'<s>' is not a special token of this model", "special tokens of the model: <|end|>"
+    )
 
 
 def test_model_of_the_environment(models: Models) -> None:

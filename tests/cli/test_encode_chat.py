@@ -95,7 +95,7 @@ def test_two_processes_write_the_same_bytes(model: Path) -> None:
     [
         ([], b"{", "stdin: line 1: is not valid JSON"),
         ([], b"\n3", "stdin: line 2: is not a conversation"),
-        ([], b'{"text": "x"}', "is not a conversation; it has: text"),
+        ([], b'{"text": "x"}', "is not a conversation (keys: text)"),
         ([], b"[]", "the messages are none"),
         ([], b'["x"]', "the messages can't be"),
         (
@@ -118,7 +118,7 @@ def test_two_processes_write_the_same_bytes(model: Path) -> None:
         (["--whole"], LINES, "--chat can't be used with --whole"),
         (["--pack", "9", "--json", "--offsets"], LINES, "--pack can't be used with --offsets"),
         (["--format", "tsv"], LINES, "--chat reads JSON Lines and tables, not tsv"),
-        ([], b'[{"content": "x"}]', "line 1: message 1 has no role; it has: content"),
+        ([], b'[{"content": "x"}]', "line 1: message 1 has no role (keys: content)"),
         ([], b'[{"from": "bing", "value": "x"}]', "line 1: message 1 is from 'bing'"),
         (["a.parquet"], b"", "a.parquet has no column messages; there is: text"),
         (["b.parquet"], b"", "b.parquet: row 2: message 1 has no role"),

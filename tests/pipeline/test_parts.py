@@ -77,7 +77,7 @@ def test_lists(family: PartFamily, text: str, parts: list[str]) -> None:
         (NORMALIZERS, "replace:a=>b=>c", "too many '=>'", "PATTERN=>CONTENT"),
         (NORMALIZERS, "prepend", "needs the option 'text'", "write prepend:TEXT"),
         (NORMALIZERS, '{"kind": "nfc"', "is not valid JSON", None),
-        (NORMALIZERS, '{"kind": "nfc", "x": 1}', "has no option 'x'", "it has: none"),
+        (NORMALIZERS, '{"kind": "nfc", "x": 1}', "has no option 'x'", "options of nfc: none"),
         (PRE_TOKENIZERS, "punctuation:gone", "invalid value 'gone'", "removed, isolated"),
         (PRE_TOKENIZERS, "fixed:0", "invalid value 0", "at least 1"),
         (PRE_TOKENIZERS, "fixed:many", "not a whole number", None),

@@ -250,7 +250,7 @@ def _find_column(name: str, names: list[str], field: str | None) -> str:
     candidates = FIELDS if field is None else (field,)
     column = next((candidate for candidate in candidates if names.count(candidate) == 1), None)
     if column is None:
-        hint = f"it has: {', '.join(names[:20]) or 'none'}; --ids-field names one"
+        hint = f"choose one with --ids-field: {', '.join(names[:20]) or 'none'}"
         raise BadInput(
             f"{name} has no column {' or '.join(map(repr, candidates))}", hint, "bad-record"
         )

@@ -166,7 +166,7 @@ def _id_tensor(file: RandomAccessFile, tensors: dict[str, StoredTensor], name: s
     """Return the tensor of this name; raise TokctlError if it does not hold whole numbers."""
     if name not in tensors:
         names = ", ".join(sorted(tensors)[:20]) or "none"
-        hint = f"it has: {names}; --ids-field names one"
+        hint = f"choose one with --ids-field: {names}"
         raise BadInput(f"{file.name} has no tensor {name!r}", hint, "bad-record")
     tensor = tensors[name]
     dimensions = (1, 2) if name != OFFSETS else (1,)

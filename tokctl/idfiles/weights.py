@@ -213,7 +213,7 @@ class Weights:
         if name not in self.files:
             raise BadOption(
                 f"{self.path} has no tensor {name!r}",
-                f"it has: {self._name_list(None)}",
+                f"choose one of: {self._name_list(None)}",
                 "unknown-name",
             )
         path = self.files[name]

@@ -223,7 +223,7 @@ class PartFamily:
             names = ", ".join(declared) or "none"
             raise BadOption(
                 f"the {self.name} {kind} has no option {min(unknown)!r}",
-                f"it has: {names}",
+                f"options of {kind}: {names}",
                 "unknown-name",
             )
         values = []

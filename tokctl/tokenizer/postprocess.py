@@ -422,7 +422,7 @@ class Padding:
         if self.token not in special_ids:
             raise BadOption(
                 f"the padding token {self.token} is not a special token of this model",
-                f"it has: {', '.join(special_ids) or 'none'}; or give the padding's id",
+                f"give the padding's id, or a special token: {', '.join(special_ids) or 'none'}",
                 "unknown-name",
             )
         return replace(self, id=special_ids[self.token])

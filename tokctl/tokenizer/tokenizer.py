@@ -1152,7 +1152,7 @@ class Tokenizer(Answering):
                 names = ", ".join(list(special_ids)[:50]) or "none"
                 raise BadOption(
                     f"{token!r} is not a special token of this model",
-                    f"it has: {names}",
+                    f"special tokens of the model: {names}",
                     "unknown-name",
                 )
         matcher = encoders.matchers(self.model, self._encoder_with(allowed), set(allowed))

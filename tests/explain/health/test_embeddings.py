@@ -239,7 +239,7 @@ def test_what_is_no_embedding_matrix(tmp_path: Path) -> None:
     assert none.hint == "name one with --tensor: norm"
     missing = error(tmp_path, {INPUT: rows(1, SIZE)}, "lm_head")
     assert missing.message.endswith("has no tensor 'lm_head'")
-    assert missing.hint == f"it has: {INPUT}"
+    assert missing.hint == f"choose one of: {INPUT}"
     two = error(tmp_path, {"a.wte.weight": rows(1, SIZE), "b.wte.weight": rows(1, SIZE)})
     assert two.hint == "name one with --tensor: a.wte.weight, b.wte.weight"
     flat = error(tmp_path, {INPUT: rows(1, SIZE).reshape(-1)})

@@ -210,7 +210,9 @@ def conversation(line: bytes, *, is_first: bool = False) -> Conversation:
     if isinstance(value, list):
         value = {MESSAGES: value}
     if not isinstance(value, dict) or not {MESSAGES, SHAREGPT} & {*value}:
-        keys = f"; it has: {', '.join(list(value)[:20])}" if isinstance(value, dict) else ""
+        keys = (
+            f" (keys: {', '.join(list(value)[:20]) or 'none'})" if isinstance(value, dict) else ""
+        )
         raise BadInput(
             f"is not a conversation{keys}",
             "write a list of messages in each line, or an object with messages, tools, documents "
@@ -251,7 +253,7 @@ def _message(message: Any, number: int) -> Any:
         return message
     if not isinstance(sender := message.get("from"), str) or "value" not in message:
         raise BadInput(
-            f"message {number} has no role; it has: {', '.join(list(message)[:20]) or 'nothing'}",
+            f"message {number} has no role (keys: {', '.join(list(message)[:20]) or 'none'})",
             'a message is {"role": "user", "content": "…"}, or {"from": "human", "value": "…"}',
             "bad-record",
         )
