@@ -117,6 +117,12 @@ def test_two_processes_write_the_same_bytes(model: Path) -> None:
         (["--count", "--assistant-mask"], LINES, "--assistant-mask can't be used with --count"),
         (["--whole"], LINES, "--chat can't be used with --whole"),
         (["--pack", "9", "--json", "--offsets"], LINES, "--pack can't be used with --offsets"),
+        (["--pack", "9", "--json", "--shard-size", "9"], LINES, "--pack can't be used with --sh"),
+        (
+            ["--assistant-mask", "--as", "parquet", "--pad", "9"],
+            LINES,
+            "mask can't be used with --",
+        ),
         (["--format", "tsv"], LINES, "--chat reads JSON Lines and tables, not tsv"),
         ([], b'[{"content": "x"}]', "line 1: message 1 has no role (keys: content)"),
         ([], b'[{"from": "bing", "value": "x"}]', "line 1: message 1 is from 'bing'"),

@@ -76,7 +76,7 @@ class Chats:
             for other in ("--shard-size", "--stride", "--pad"):
                 if other in given:
                     raise BadOption(
-                        f"{wanted} can't be used with {other}: rows have several columns",
+                        f"--assistant-mask can't be used with {other}: rows have several columns",
                         "leave one of them out",
                         "conflict",
                     )

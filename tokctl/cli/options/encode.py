@@ -391,6 +391,7 @@ class ChatOptions(OptionGroup):
             min=1,
             conflicts={
                 "--count": "it shows counts",
+                "--shard-size": "rows have several columns",
                 "--pad": "packed rows have no padding",
                 "--stride": "packed rows have no windows",
                 "--alpha": "packed rows have one segmentation",
