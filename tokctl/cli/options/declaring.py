@@ -174,7 +174,7 @@ def given_options(group: Any) -> dict[str, Any]:
     """Return the values of the options of a group that are given, by option."""
     return {
         spelling_of(get_args(each.annotation)[1]): value
-        for name, each in parameters_of(type(group)).items()
+        for name, each in parameters_of(group.__class__).items()
         if is_given(value := getattr(group, name), each.default)
     }
 
