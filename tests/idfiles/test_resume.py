@@ -19,7 +19,7 @@ from tokctl.tokenizer import documents
 pytestmark = pytest.mark.slow
 
 Models = dict[str, Tokenizer]
-FORMS = idfiles.FORMS
+FORMS = idfiles.BINARY_FORMS
 SHARDS = Path("shards")
 
 #: A document over many shards, and many documents in one.
