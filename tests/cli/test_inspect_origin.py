@@ -19,7 +19,7 @@ COMPANIONS = {"chat_template.jinja": "{{ messages }}", "a/b\x1b.txt": ""}
 
 def converted(models: Models, origin: ImportedFrom | None) -> None:
     model = Tokenizer.load(models["bytes"]).model
-    Tokenizer(replace(model, training=None, origin=origin, companions=COMPANIONS)).save("m.json")
+    Tokenizer(replace(model, training=None, origin=origin, extra_files=COMPANIONS)).save("m.json")
 
 
 @pytest.mark.parametrize("question", [(), ("--recipe",)])

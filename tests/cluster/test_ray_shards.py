@@ -66,7 +66,7 @@ def test_the_command_line(models_folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
-@pytest.mark.parametrize("form", idfiles.FORMS)
+@pytest.mark.parametrize("form", idfiles.BINARY_FORMS)
 def test_small_parts(tokenizer: Tokenizer, form: str) -> None:
     files()
     both(tokenizer, NAMES, 200, form=form, shard_size=100, eos="<|end|>")

@@ -150,6 +150,6 @@ def test_odd_files(data: bytes) -> None:
 def test_texts_that_are_no_characters() -> None:
     """JSON can spell half of a surrogate pair, and no file could be written with it."""
     model = formats.parse(OURS["bert"], "x")
-    for changes in ({"origin": ImportedFrom("x", "\ud8ff")}, {"companions": {"a": "\ud8ff"}}):
+    for changes in ({"origin": ImportedFrom("x", "\ud8ff")}, {"extra_files": {"a": "\ud8ff"}}):
         with raises_code("damaged-model", "not UTF-8"):
             replace(model, **changes)

@@ -232,7 +232,7 @@ def test_what_comes_along() -> None:
     values = {**files.pairs("llama-bpe", ["ab"]), "tokenizer.chat_template": "{{ messages }}"}
     found = files.model(values)
     assert found.origin == ImportedFrom("gguf", "A model (llama-bpe)")
-    assert found.companions == {"chat_template.jinja": "{{ messages }}"}
+    assert found.extra_files == {"chat_template.jinja": "{{ messages }}"}
     assert found.recipe.whole_words
     assert not files.model(files.pairs("qwen2", ["ab"])).recipe.whole_words
     assert files.model(files.tiny("llama")).origin == ImportedFrom("gguf", "A model")

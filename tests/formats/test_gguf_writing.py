@@ -161,7 +161,7 @@ def test_every_name_is_read_as_what_it_is_written_for() -> None:
 
 def test_the_package_reads_the_same_metadata(tmp_path: Path) -> None:
     model = trained("llama3").model
-    model = replace(model, companions={"chat_template.jinja": "{{ messages }}"})
+    model = replace(model, extra_files={"chat_template.jinja": "{{ messages }}"})
     path = tmp_path / "x.gguf"
     Tokenizer(model).save(path, "gguf", lossy=True)
     reader = gguf.GGUFReader(path)
@@ -187,7 +187,7 @@ def test_the_package_reads_the_same_metadata(tmp_path: Path) -> None:
         "tokenizer.ggml.add_eos_token": False,
         "tokenizer.chat_template": "{{ messages }}",
     }
-    assert Tokenizer.load(path).model.companions == model.companions
+    assert Tokenizer.load(path).model.extra_files == model.extra_files
 
 
 def test_scores_and_rules_as_the_package_reads_them(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_what_came_along_stays(tmp_path: Path) -> None:
     (path / TEMPLATE).write_text("{{ tools }}")
     (path / "weights.bin").write_bytes(b"\0" * 100)
     model = formats.load(path)
-    assert set(model.companions) == {
+    assert set(model.extra_files) == {
         "tokenizer_config.json",
         "special_tokens_map.json",
         "chat_template.jinja",
@@ -135,7 +135,7 @@ def test_folders_that_are_none(tmp_path: Path) -> None:
         formats.load(tmp_path)
 
 
-def test_companions_that_are_too_much(tmp_path: Path) -> None:
+def test_extra_files_that_are_too_much(tmp_path: Path) -> None:
     path = folder(tmp_path, "gpt2", {})
     (path / "chat_template.jinja").write_bytes(b"x" * (1 << 22) + b"x")
     with raises_code("damaged-model", "it has 4194305 bytes"):

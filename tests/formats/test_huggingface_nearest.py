@@ -105,13 +105,13 @@ def test_it_is_named_and_the_nearest_is_written(case: str) -> None:
 
 
 def test_what_is_lost_of_no_text_is_minor() -> None:
-    model = replace(filled(RECIPES["gpt2"]), companions={"notes.txt": "x"})
+    model = replace(filled(RECIPES["gpt2"]), extra_files={"notes.txt": "x"})
     assert formats.losses(model, "huggingface") == [
         ("the record of its training", True),
         ("the files that came with it (notes.txt)", True),
     ]
     bare = replace(
-        model, training=None, companions={}, merges=[m._replace(count=0) for m in model.merges]
+        model, training=None, extra_files={}, merges=[m._replace(count=0) for m in model.merges]
     )
     assert formats.losses(bare, "huggingface") == []
     assert RECORD is model.training

@@ -101,7 +101,7 @@ def test_against_mistral_common(name: str, tmp_path: Path) -> None:
         assert ours.model.tokens[id_] == theirs.id_to_byte_piece(id_, policy.KEEP)
     kept = {f"tekken.{key}.json": json.dumps(FILES[name][key], indent=2) for key in ("multimodal",)
             if key in FILES[name]}  # fmt: skip
-    assert ours.model.companions == kept
+    assert ours.model.extra_files == kept
 
 
 def test_cl100k_as_tekken(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def faults(manifest: Any = None) -> list[str]:
     return slashed(done.out.decode()).splitlines()
 
 
-@pytest.mark.parametrize("form", idfiles.FORMS)
+@pytest.mark.parametrize("form", idfiles.BINARY_FORMS)
 def test_a_folder_that_is_whole(models: Models, form: str) -> None:
     for size in (60, 10**9):
         totals = shards(models["bytes"], form, size)["totals"]
@@ -63,7 +63,7 @@ def test_shards_of_jsonl(models_folder: Path) -> None:
     assert first.startswith("shards/shard-00000.jsonl has ")
 
 
-@pytest.mark.parametrize("form", idfiles.FORMS)
+@pytest.mark.parametrize("form", idfiles.BINARY_FORMS)
 def test_files_that_are_not_as_they_were(models: Models, form: str) -> None:
     first, second, *_ = shards(models["bytes"], form)["shards"]
     path = Path("shards", first["file"])
@@ -83,7 +83,7 @@ def test_files_that_are_not_as_they_were(models: Models, form: str) -> None:
     )
 
 
-@pytest.mark.parametrize("form", idfiles.FORMS)
+@pytest.mark.parametrize("form", idfiles.BINARY_FORMS)
 def test_a_manifest_whose_numbers_are_others(models: Models, form: str) -> None:
     manifest = shards(models["bytes"], form)
     shard, totals = manifest["shards"][-1], dict(manifest["totals"])

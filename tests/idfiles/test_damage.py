@@ -32,7 +32,7 @@ from tokctl.tokenizer.documents import DocumentEncoder
 fsspec = pytest.importorskip("fsspec")
 
 Models = dict[str, Tokenizer]
-SHARDED = (*idfiles.FORMS, "jsonl")
+SHARDED = (*idfiles.BINARY_FORMS, "jsonl")
 
 
 @pytest.fixture(autouse=True)

@@ -28,7 +28,7 @@ def index_of(form: str) -> Path | None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("form", idfiles.FORMS)
+@pytest.mark.parametrize("form", idfiles.BINARY_FORMS)
 def test_documents_come_back(models: Models, form: str, name: str) -> None:
     texts = made.texts_of(name)
     expected = made.ids_of(models[name], texts)
@@ -43,7 +43,7 @@ def test_documents_come_back(models: Models, form: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("form", idfiles.FORMS)
+@pytest.mark.parametrize("form", idfiles.BINARY_FORMS)
 def test_lines_are_documents(models: Models, form: str, name: str) -> None:
     texts = made.texts_of(name)
     expected = made.ids_of(models[name], [li for text in texts for li in made.lines_of(text)])
@@ -64,7 +64,7 @@ def test_a_record_is_whole_even_by_lines(models: Models) -> None:
 
 
 @pytest.mark.parametrize("sources", [[], [made.records([])], [made.archive([])]])
-@pytest.mark.parametrize("form", idfiles.FORMS)
+@pytest.mark.parametrize("form", idfiles.BINARY_FORMS)
 def test_no_documents(models: Models, form: str, sources: list[made.Source]) -> None:
     index = index_of(form)
     done = idfiles.write(models["bytes"], sources, NAMES[form], form=form, index=index)
@@ -95,7 +95,7 @@ def test_npy_is_what_numpy_writes(models: Models) -> None:
 
 def test_the_types_of_each_form(models: Models) -> None:
     def dtypes(size: int) -> list[str]:
-        return [dtype_for(form, size).name for form in idfiles.FORMS]
+        return [dtype_for(form, size).name for form in idfiles.BINARY_FORMS]
 
     assert dtypes(100) == dtypes(65_499) == ["uint16", "uint16", "int32", "uint16", "uint16"]
     assert dtypes(65_500) == dtypes(65_536) == ["uint16", "uint16", "int32", "int32", "uint16"]
@@ -103,7 +103,7 @@ def test_the_types_of_each_form(models: Models) -> None:
     source = made.document(b"low lower")
     ids = models["bytes"].encode_ids(b"low lower")
     for forced, plain in (("uint16", np.uint16), ("uint32", np.uint32), ("int32", np.int32)):
-        for form in idfiles.FORMS:
+        for form in idfiles.BINARY_FORMS:
             if form == "megatron" and forced == "uint32":
                 continue
             idfiles.write(models["bytes"], [source], NAMES[form], form=form, dtype=forced)
@@ -173,7 +173,7 @@ def test_ids_made_elsewhere() -> None:
     assert documents("npy", Path("ids.npy"), Path("index.npy")) == [[1, 2], [], [3], [4]]
 
 
-@pytest.mark.parametrize("form", idfiles.FORMS)
+@pytest.mark.parametrize("form", idfiles.BINARY_FORMS)
 def test_whole_or_absent(models: Models, folder: Path, form: str) -> None:
     bad = made.document(b"low\xff")
     with raises_code("not-utf8", "document: line 1, byte 3 is not UTF-8"):

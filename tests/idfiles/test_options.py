@@ -29,7 +29,7 @@ def encode(models_folder: Path, models: Models) -> object:
     return run
 
 
-@pytest.mark.parametrize("form", idfiles.FORMS)
+@pytest.mark.parametrize("form", idfiles.BINARY_FORMS)
 @pytest.mark.parametrize("name", ["bytes", "wordpiece"])
 def test_eos_stands_behind_each_document(models: Models, form: str, name: str) -> None:
     tokenizer = models[name]
@@ -149,7 +149,7 @@ def test_index(models: Models, encode) -> None:  # type: ignore[no-untyped-def]
 def test_rows_made_one_by_one_are_documents(models: Models, encode) -> None:  # type: ignore[no-untyped-def]
     """Windows come as documents of their own."""
     whole = made.ids_of(models["bytes"], [TEXT])[0]
-    for form in idfiles.FORMS:
+    for form in idfiles.BINARY_FORMS:
         index = ("--index", "index.npy") if form in ("bin", "npy") else ()
         arguments = ("--as", form, "--max-length", "3", "--stride", "0", "-o", "ids")
         assert encode(*arguments, *index).code == 0

@@ -19,7 +19,7 @@ from tokctl.tokenizer import documents
 pytestmark = pytest.mark.slow
 
 Models = dict[str, Tokenizer]
-FORMS = idfiles.FORMS
+FORMS = idfiles.BINARY_FORMS
 SHARDS = Path("shards")
 
 #: A document over many shards, and many documents in one.
@@ -231,3 +231,13 @@ def test_what_is_finished_is_left_alone(models: Models) -> None:
     assert {path.name: path.stat().st_mtime_ns for path in SHARDS.iterdir()} == before
     with pytest.raises(TokctlError, match=re.escape("with eos <|end|>, and now it is none")):
         write(models["bytes"], made.mixed(TEXTS), SHARDS, resume=True, eos=None)
+
+
+def test_a_leftover_that_can_not_be_removed(models: Models) -> None:
+    """A folder has the name of a temporary file."""
+    leftover = Path("f/.shard-00000.bin.x.tmp")
+    leftover.mkdir(parents=True)
+    Path("a.txt").write_text("a b", encoding="utf-8")
+    tokenizer = next(iter(models.values()))
+    with pytest.raises(TokctlError, match=re.escape(f"can't remove {leftover}: ")):
+        idfiles.write(tokenizer, ["a.txt"], "f", "bin", shard_size=1, resume=True)

@@ -92,7 +92,7 @@ def test_shards_joined_are_the_whole(
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("form", idfiles.FORMS)
+@pytest.mark.parametrize("form", idfiles.BINARY_FORMS)
 def test_the_bytes_are_the_same_however_they_are_made(models: Models, form: str) -> None:
     texts = [*made.TEXTS, "low 東京 newest\n".encode() * 5000, *made.TEXTS]
     seen = []
@@ -182,7 +182,7 @@ def test_a_name_that_is_not_utf8(models: Models) -> None:
 
 
 def test_no_documents_make_no_shards(models: Models) -> None:
-    for form in idfiles.FORMS:
+    for form in idfiles.BINARY_FORMS:
         shutil.rmtree("shards", ignore_errors=True)
         done = idfiles.write(models["bytes"], [], "shards", form=form, shard_size=5)
         manifest = done.manifest

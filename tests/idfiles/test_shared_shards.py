@@ -55,7 +55,7 @@ def expect_error(tokenizer: Tokenizer, sources: Any, workers: Workers | None, **
 @part_of_examples(6)
 @given(
     name=st.sampled_from(["bytes", "characters", "wordpiece", "unigram"]),
-    form=st.sampled_from(idfiles.FORMS),
+    form=st.sampled_from(idfiles.BINARY_FORMS),
     size=st.sampled_from([100, 777, 10**9]),
     part=st.sampled_from([100, 400, 10**9]),
     lines=st.booleans(),
@@ -85,7 +85,7 @@ def test_the_folder_is_that_of_one_machine(
     assert found == write(models[name], names, None, **given)
 
 
-@pytest.mark.parametrize("form", idfiles.FORMS)
+@pytest.mark.parametrize("form", idfiles.BINARY_FORMS)
 def test_shards_of_one_id_and_documents_without(models: Models, form: str) -> None:
     for texts in ([b""], [b"", b""], [b"", b"low", b"", b"newest", b""], []):
         for number, text in enumerate(texts):
@@ -138,7 +138,7 @@ def test_text_that_is_no_utf8_is_replaced_as_on_one_machine(models: Models) -> N
 
 @pytest.mark.parametrize(
     ("form", "step"),
-    [("bin", 7), *(pytest.param(form, 1, marks=pytest.mark.slow) for form in idfiles.FORMS)],
+    [("bin", 7), *(pytest.param(form, 1, marks=pytest.mark.slow) for form in idfiles.BINARY_FORMS)],
 )
 def test_a_run_that_stopped_anywhere_is_gone_on_with(models: Models, form: str, step: int) -> None:
     files()

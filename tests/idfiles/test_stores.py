@@ -96,7 +96,7 @@ def write(
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("form", idfiles.FORMS)
+@pytest.mark.parametrize("form", idfiles.BINARY_FORMS)
 def test_what_a_folder_has(models: Models, address: str, form: str) -> None:
     files()
     write(models, "here", form=form)

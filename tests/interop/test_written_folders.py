@@ -106,11 +106,11 @@ def test_writing_twice_gives_the_same_bytes() -> None:
     }
 
 
-def test_a_companion_can_not_leave_the_folder() -> None:
+def test_an_extra_file_can_not_leave_the_folder() -> None:
     from dataclasses import replace
 
     names = ("../x.jinja", "additional_chat_templates/../../x.jinja", "/etc/x", "weights.bin")
-    model = replace(trained("gpt2").model, companions=dict.fromkeys(names, "x"))
+    model = replace(trained("gpt2").model, extra_files=dict.fromkeys(names, "x"))
     assert not set(names) & set(formats.write(model, "huggingface-folder"))
     (*_, loss) = formats.losses(model, "huggingface-folder")
     assert loss.minor and "../x.jinja" in loss.what

@@ -18,7 +18,7 @@ from tokctl import TokctlError
 from tokctl._native import NO_ID
 from tokctl.model.parts import bert_template as bert
 from tokctl.model.parts import roberta_template as roberta
-from tokctl.tokenizer.encoding import Encoding
+from tokctl.tokenizer.encoding import Encoding, in_sequence, merge
 from tokctl.tokenizer.postprocess import (
     Padding,
     PostProcessor,
@@ -161,6 +161,17 @@ def test_sequence_ids_without_a_post_processor() -> None:
         [0, 1, None, None, None],
         [0, 0, 1, None, None],
     ]
+
+
+def test_sequence_ids_of_merged_encodings() -> None:
+    """As in Hugging Face: single texts stay the first text, but not beside a pair."""
+    pair = merge([in_sequence(numbers(1), 0), in_sequence(numbers(2), 1)])
+    assert merge([numbers(2), numbers(1)]).sequence_ids == [0, 0, 0]
+    assert merge([numbers(2), pair]).sequence_ids == [None, None, 0, 1, 1]
+    assert merge([pair, numbers(1)]).sequence_ids == [0, 1, 1, None]
+    cut = postprocess(numbers(3), parts=[], special_ids={}, truncation=Truncation(2))
+    merged = merge([cut, numbers(1)])
+    assert [window.sequence_ids for window in merged.overflowing] == [[0, 0]]
 
 
 @pytest.mark.parametrize("add_special", [True, False])

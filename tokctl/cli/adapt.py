@@ -156,8 +156,8 @@ def adapt(
     saving.write(planned.files, written.output, form)
     for line in report(found, changes.vocab, carried):
         world.say(printable(line))
-    for companion in paths if form.is_folder else paths[1:]:
-        world.say(f"note: {'in it' if form.is_folder else 'with it'}: {printable(companion)}")
+    for extra_file in paths if form.is_folder else paths[1:]:
+        world.say(f"note: {'in it' if form.is_folder else 'with it'}: {printable(extra_file)}")
     if written.json:
         from tokctl.core import orjson
 

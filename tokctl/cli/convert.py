@@ -135,8 +135,8 @@ def convert(
         world.say(f"note: Hugging Face refuses this file: {printable(why)}")
         if _holds(tokenizer.model, "huggingface"):
             world.say("hint: --to huggingface writes one that it loads, with the same ids")
-    for companion in paths if form.is_folder else paths[1:]:
-        world.say(f"note: {'in it' if form.is_folder else 'with it'}: {printable(companion)}")
+    for extra_file in paths if form.is_folder else paths[1:]:
+        world.say(f"note: {'in it' if form.is_folder else 'with it'}: {printable(extra_file)}")
     if json:
         from tokctl.core import orjson
 

@@ -28,8 +28,7 @@ from tokctl.cli.options.sources import ListedTexts
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption, printable
 from tokctl.core.values import available_threads
-from tokctl.idfiles import FORMS as FILE_FORMS
-from tokctl.idfiles import SHARDED
+from tokctl.idfiles import BINARY_FORMS, SHARDED
 
 if TYPE_CHECKING:
     from tokctl.cli.chat import Chats
@@ -134,7 +133,7 @@ def encode(
     stretch without a space, or the whole text if the model normalizes it or has a custom pattern.
     """  # noqa: D205 (one paragraph of the help)
     world: Console = context.obj
-    if sources.format in ("ids", "tokens", "pieces", *FILE_FORMS[:2]):
+    if sources.format in ("ids", "tokens", "pieces", *BINARY_FORMS[:2]):
         raise BadOption(
             f"--format says what is read, and nothing is read as {sources.format}",
             f"what is written is --as {sources.format}",
@@ -374,10 +373,10 @@ class OutputPlan(NamedTuple):
             TokctlError: two options conflict, or a value is invalid.
         """
         output = streams.output_file(written.output)
-        if options.dtype is not None and form not in FILE_FORMS:
+        if options.dtype is not None and form not in BINARY_FORMS:
             raise BadOption(
                 "--dtype is for files of ids",
-                f"add --as, and one of: {', '.join(FILE_FORMS)}",
+                f"add --as, and one of: {', '.join(BINARY_FORMS)}",
                 "conflict",
             )
         if options.index is not None:
@@ -407,13 +406,13 @@ class OutputPlan(NamedTuple):
                     "add --shard-size N, or name a file here",
                     "conflict",
                 )
-        lines = options.lines if form in FILE_FORMS else not written.whole
+        lines = options.lines if form in BINARY_FORMS else not written.whole
         return cls(form, options, output, lines, size)
 
     @property
     def is_binary(self) -> bool:
         """Whether the form is a binary one, which a terminal can't show."""
-        return self.form in FILE_FORMS
+        return self.form in BINARY_FORMS
 
     @property
     def files(self) -> list[str]:

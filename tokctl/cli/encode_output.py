@@ -14,7 +14,7 @@ from tokctl.cli.options.encode import TextOptions
 from tokctl.core.errors import BadOption
 from tokctl.core.humanize import unspaced
 from tokctl.core.values import cached_property
-from tokctl.idfiles import FORMS as FILE_FORMS
+from tokctl.idfiles import BINARY_FORMS
 from tokctl.idfiles.packing import IDS, MASK
 from tokctl.sources import Document, Records
 
@@ -194,7 +194,7 @@ class RowWriter:
 
     @property
     def _writes_ids(self) -> bool:
-        return self.form == "ids" or self.form in FILE_FORMS
+        return self.form == "ids" or self.form in BINARY_FORMS
 
     def written(self, source: Document | Records) -> Iterator[bytes]:
         """Yield the output of a source while it is read.

@@ -14,7 +14,7 @@ from tokctl.formats.contract import (
     LostFeature,
     ModelInput,
     UnsupportedByFormat,
-    companions_lost,
+    extra_files_lost,
     lengths_lost,
     training_lost,
     unless_damaged,
@@ -73,7 +73,7 @@ def losses(model: Model) -> list[LostFeature]:
     write(model)
     vocabulary = {token: id_ for id_, token in enumerate(_tokens(model))}
     found = differences(model, _build_model(vocabulary, {}))
-    return [*found, *training_lost(model), *lengths_lost(model), *companions_lost(model)]
+    return [*found, *training_lost(model), *lengths_lost(model), *extra_files_lost(model)]
 
 
 def write(model: Model) -> Files:

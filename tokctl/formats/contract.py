@@ -76,11 +76,13 @@ def lengths_lost(model: Model) -> list[LostFeature]:
     return [LostFeature(f"the {' and the '.join(model.lengths)} that came with it", minor=True)]
 
 
-def companions_lost(model: Model) -> list[LostFeature]:
-    """Return the loss of the companion files that came with a model, if any."""
-    if not model.companions:
+def extra_files_lost(model: Model) -> list[LostFeature]:
+    """Return the loss of the extra files that came with a model, if any."""
+    if not model.extra_files:
         return []
-    return [LostFeature(f"the files that came with it ({', '.join(model.companions)})", minor=True)]
+    return [
+        LostFeature(f"the files that came with it ({', '.join(model.extra_files)})", minor=True)
+    ]
 
 
 def invalid_bytes_lost(decoders: tuple[Part, ...], invalid: str) -> list[LostFeature]:

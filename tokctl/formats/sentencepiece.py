@@ -20,7 +20,7 @@ from tokctl.formats.contract import (
     LostFeature,
     ModelInput,
     UnsupportedByFormat,
-    companions_lost,
+    extra_files_lost,
     invalid_bytes_lost,
     lengths_lost,
     training_lost,
@@ -1086,7 +1086,7 @@ def _other_losses(model: Model, options: NearestOptions, pieces: list[Piece]) ->
         *found,
         *training_lost(model, model.rounds),
         *lengths_lost(model),
-        *companions_lost(model),
+        *extra_files_lost(model),
     ]
 
 

@@ -9,7 +9,7 @@ The file is read as `mistral_common` does (`tokens/tokenizers/tekken.py`):
   in order. Further entries are not used.
 - `config.pattern` splits a text as in tiktoken. Special tokens are never found in a text.
 
-Settings for images, sound and chats do not affect the ids of a text. They are kept as companions.
+Settings for images, sound and chats do not affect the ids of a text. They are kept as extra files.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _VERSION = re.compile(r"v([0-9]{1,4})(?:m[0-9]+)?")
 
 #: A file with more special tokens than this, and more than other tokens, is damaged.
 _MOST_SPECIAL = 1 << 16
-#: Parts of a file that are kept unread, as companions.
+#: Parts of a file that are kept unread, as extra files.
 _EXTRA_PARTS = ("multimodal", "image", "audio", "model_settings_builder")
 _BOS = "<s>"
 
@@ -116,7 +116,7 @@ def _build_model(document: dict[str, Any]) -> Model:
         tokens,
         added_tokens=added,
         origin=ImportedFrom("tekken"),
-        companions=_extra_files(document),
+        extra_files=_extra_files(document),
     )
 
 
@@ -177,7 +177,7 @@ def _bos_template(special: list[str]) -> tuple[str, ...]:
 
 
 def _extra_files(document: dict[str, Any]) -> dict[str, str]:
-    """Return the unread parts of the document, each as the text of a companion file."""
+    """Return the unread parts of the document, each as the text of an extra file."""
     return {
         f"tekken.{key}.json": orjson.dumps(document[key], option=orjson.OPT_INDENT_2).decode()
         for key in _EXTRA_PARTS

@@ -32,8 +32,8 @@ from tokctl.formats.contract import (
     LostFeature,
     ModelInput,
     UnsupportedByFormat,
-    companions_lost,
     damaged,
+    extra_files_lost,
     lengths_lost,
     training_lost,
     unusable,
@@ -432,7 +432,7 @@ def losses(model: Model) -> list[LostFeature]:
     found += _added_token_losses(model)
     if any(part.kind == "trim-offsets" for part in recipe.post_processors):
         found.append(LostFeature("that offsets leave spaces out", minor=True))
-    return [*found, *training_lost(model), *lengths_lost(model), *companions_lost(model)]
+    return [*found, *training_lost(model), *lengths_lost(model), *extra_files_lost(model)]
 
 
 def write(model: Model) -> Files:

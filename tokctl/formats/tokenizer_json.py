@@ -71,8 +71,9 @@ def write(model: Model) -> Files:
         private["added_tokens"] = [_added_token_fields(token) for token in model.added_tokens]
     if model.origin is not None:
         private["origin"] = tuple(model.origin)
-    if model.companions:
-        private["companions"] = model.companions
+    if model.extra_files:
+        # The key is part of the file format.
+        private["companions"] = model.extra_files
     if model.lengths:
         private["lengths"] = model.lengths
     if model.events is not None:
@@ -217,7 +218,7 @@ def _build_model(model: dict[str, Any], lists: ModelFile | None) -> Model:
         rounds=_read_rounds(private.get("rounds", [])),
         added_tokens=added,
         origin=_read_origin(private),
-        companions=_read_extra_files(private),
+        extra_files=_read_extra_files(private),
         lengths=read_lengths(private.get("lengths", {})),
         parity=_read_parity(private, core.lengths["merges"]),
         events=_read_events(private, recipe),
@@ -310,10 +311,10 @@ def _read_parity(private: dict[str, Any], merges: int) -> ParityRecord | None:
 
 
 def _read_extra_files(private: dict[str, Any]) -> dict[str, str]:
-    companions: dict[str, str] = private.get("companions", {})
-    if {*map(type, companions), *map(type, companions.values())} - {str}:
+    extra_files: dict[str, str] = private.get("companions", {})
+    if {*map(type, extra_files), *map(type, extra_files.values())} - {str}:
         raise TypeError("companions")
-    return companions
+    return extra_files
 
 
 def _read_added_tokens(private: dict[str, Any]) -> tuple[AddedToken, ...] | None:

@@ -29,7 +29,7 @@ from tokctl.formats.contract import (
     LostFeature,
     ModelInput,
     UnsupportedByFormat,
-    companions_lost,
+    extra_files_lost,
     lengths_lost,
     training_lost,
     unless_damaged,
@@ -213,7 +213,7 @@ def losses(model: Model) -> list[LostFeature]:
         *differences(written, read_back),
         *training_lost(model, any(merge[3] for merge in model.merges)),
         *lengths_lost(model),
-        *companions_lost(model),
+        *extra_files_lost(model),
     ]
 
 

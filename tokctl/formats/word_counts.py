@@ -14,7 +14,7 @@ from tokctl.formats.contract import (
     LostFeature,
     ModelInput,
     UnsupportedByFormat,
-    companions_lost,
+    extra_files_lost,
     lengths_lost,
     training_lost,
 )
@@ -47,7 +47,7 @@ def losses(model: Model) -> list[LostFeature]:
         found.append(
             LostFeature(f"the added tokens {names}{f' and {more} more' if more > 0 else ''}")
         )
-    return [*found, *training_lost(model), *lengths_lost(model), *companions_lost(model)]
+    return [*found, *training_lost(model), *lengths_lost(model), *extra_files_lost(model)]
 
 
 def write(model: Model) -> Files:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tokctl.idfiles.registry import FORMS, SHARDED
+from tokctl.idfiles.registry import BINARY_FORMS, SHARDED
 
 if TYPE_CHECKING:
     from tokctl.idfiles.chunks import Chunk
@@ -35,7 +35,7 @@ _MODULES = {
 }
 
 __all__ = [
-    "FORMS",
+    "BINARY_FORMS",
     "SHARDED",
     "Chunk",
     "Dtype",

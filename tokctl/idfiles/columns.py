@@ -22,7 +22,7 @@ from tokctl.idfiles.parquet import GROUP_IDS, WRITING_NEEDS_PYARROW, CountedFile
 from tokctl.idfiles.safetensors import OFFSETS, describe_tensor
 
 #: Forms that can hold several columns.
-FORMS = ("jsonl", "parquet", "safetensors")
+COLUMN_FORMS = ("jsonl", "parquet", "safetensors")
 
 #: Bytes before the first tensor; enough for a header with the longest numbers.
 _HEADER_ROOM = 1024
@@ -189,7 +189,7 @@ def open_columns(
     """Open a writer of rows; its file appears, complete, when the block ends without error.
 
     Args:
-        form: one of `FORMS`.
+        form: one of `COLUMN_FORMS`.
         target: a path or a stream. `safetensors` writes to a stream when the block ends.
         dtypes: type of each column, `input_ids` first.
 

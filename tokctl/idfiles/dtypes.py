@@ -66,7 +66,7 @@ def dtype_for(form: str, vocab_size: int, forced: str | None = None) -> Dtype:
     to 65,536 ids, and uint32 above.
 
     Args:
-        form: one of `tokctl.idfiles.FORMS`, or `jsonl`.
+        form: one of `tokctl.idfiles.BINARY_FORMS`, or `jsonl`.
         vocab_size: number of ids; the last id is one less.
         forced: one of `WRITTEN`, chosen by the user; None: the default of the form.
 

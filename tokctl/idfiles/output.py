@@ -29,7 +29,7 @@ class Target:
 
     Attributes:
         path: a file, a stream, or a folder (with `shard_size`).
-        form: one of `tokctl.idfiles.FORMS`; with `shard_size` one of `SHARDED`.
+        form: one of `tokctl.idfiles.BINARY_FORMS`; with `shard_size` one of `SHARDED`.
         dtype: type of the ids.
         index: file that says where documents end (bin, npy); None: no such file.
         shard_size: number of ids in a shard; None: one file. Shards of `bin` and `npy` have exactly
@@ -114,7 +114,7 @@ def open_writer(
     After an error, no file appears.
 
     Args:
-        form: one of `tokctl.idfiles.FORMS`, or `jsonl` for chunks of lines.
+        form: one of `tokctl.idfiles.BINARY_FORMS`, or `jsonl` for chunks of lines.
         target: a file or a stream. `megatron` adds `.bin` and `.idx` to the name, and renames the
             `.idx` last. `bin` and `parquet` write to a stream as chunks come; the other forms keep
             them in a temporary file until the end.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
 
 #: Forms that are read. `auto` finds the form from the name and the first bytes.
-FORMS = ("auto", "ids", "jsonl", *READABLE)
+INPUT_FORMS = ("auto", "ids", "jsonl", *READABLE)
 
 #: Number of first bytes that distinguish all forms.
 _MAGIC_LENGTH = 16
@@ -69,7 +69,7 @@ class IdReadOptions:
     """Options for reading files of ids and for writing their documents as text.
 
     Attributes:
-        form: one of `FORMS`. For a folder of shards, the manifest gives the form.
+        form: one of `INPUT_FORMS`. For a folder of shards, the manifest gives the form.
         dtype: NumPy's name of the number type of the form `bin`; None: uint16, or uint32 for a
             model of more than 65,536 tokens.
         field: field of objects, column or tensor that holds the ids; None: the one that encode
@@ -91,8 +91,8 @@ class IdReadOptions:
     eos: str | None = None
 
     def __post_init__(self) -> None:
-        if self.form not in FORMS:
-            hint = f"choose one of: {', '.join(FORMS)}"
+        if self.form not in INPUT_FORMS:
+            hint = f"choose one of: {', '.join(INPUT_FORMS)}"
             raise BadOption(f"invalid value {self.form!r} for the form of ids", hint, "bad-value")
         if self.dtype is not None:
             dtype_named(self.dtype)
@@ -213,10 +213,10 @@ class IdSource:
                 "leave --from out",
                 "conflict",
             )
-        if shard_list.form not in FORMS[2:]:
+        if shard_list.form not in INPUT_FORMS[2:]:
             raise BadInput(
                 f"{self.name} holds {shard_list.form!r}, which is not a form of ids",
-                f"its manifest must name one of: {', '.join(FORMS[2:])}",
+                f"its manifest must name one of: {', '.join(INPUT_FORMS[2:])}",
                 "damaged",
             )
         self._check_eos(self.name, shard_list.form)

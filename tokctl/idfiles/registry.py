@@ -71,7 +71,7 @@ _ROWS = (
 BY_NAME = {form.name: form for form in _ROWS}
 
 #: Forms that hold ids without text beside them.
-FORMS = tuple(form.name for form in _ROWS if form.writer and form.reader)
+BINARY_FORMS = tuple(form.name for form in _ROWS if form.writer and form.reader)
 
 #: Forms that a folder of shards can have.
 SHARDED = tuple(form.name for form in _ROWS if form.writer)

@@ -445,6 +445,9 @@ class ShardRun:
         Args:
             keep: names of the recorded files of shards; None: the folder is finished, all shards
                 stay and the journal is removed.
+
+        Raises:
+            TokctlError: a file can't be removed.
         """
         for entry in self.store.entries() or ():
             is_unrecorded = keep is not None and SHARD_NAME.fullmatch(entry) and entry not in keep
@@ -453,7 +456,14 @@ class ShardRun:
                 if keep is None or not self.part_size:
                     self.store.folder(entry).clear()
             elif is_unrecorded or is_old_journal or _TEMPORARY.fullmatch(entry):
-                self.store.remove(entry)
+                self._remove(entry)
+
+    def _remove(self, name: str) -> None:
+        """Remove a file of the folder; raise TokctlError if this fails."""
+        try:
+            self.store.remove(name)
+        except OSError as error:
+            raise access_error(self.store.file(name), error, "remove") from None
 
     # -- the end ---------------------------------------------------------------------------
 
@@ -483,7 +493,7 @@ class ShardRun:
         with self.store.writer(MANIFEST) as file:
             file.write(orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n")
         self.store.folder(PIECES).clear()
-        self.store.remove(JOURNAL)
+        self._remove(JOURNAL)
         try:
             self.store.sync()
         except OSError as error:

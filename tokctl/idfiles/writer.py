@@ -10,7 +10,7 @@ from tokctl.core.errors import BadOption
 from tokctl.core.files import note_read, watched
 from tokctl.idfiles.dtypes import Dtype, dtype_for
 from tokctl.idfiles.output import Target, Written, check_target, open_writer
-from tokctl.idfiles.registry import BY_NAME, FORMS
+from tokctl.idfiles.registry import BINARY_FORMS, BY_NAME
 from tokctl.idfiles.shards import ShardRun
 from tokctl.idfiles.stream import ChunkStream, NativeEncoder
 from tokctl.sources import Source
@@ -53,7 +53,7 @@ def write(
         tokenizer: model that encodes the texts.
         sources: paths, as on the command line, or open sources.
         target: the file (for `megatron` without extension), or with `shard_size` the folder.
-        form: one of `tokctl.idfiles.FORMS`.
+        form: one of `tokctl.idfiles.BINARY_FORMS`.
         dtype: `uint16`, `uint32` or `int32`; by default what the vocabulary needs (see
             `dtype_for`).
         eos: a token of the vocabulary to add after each document.
@@ -82,9 +82,11 @@ def write(
     """
     from tokctl.sources import AUTO
 
-    if form not in FORMS:
+    if form not in BINARY_FORMS:
         raise BadOption(
-            f"there is no form {form!r}", f"choose one of: {', '.join(FORMS)}", "unknown-name"
+            f"there is no form {form!r}",
+            f"choose one of: {', '.join(BINARY_FORMS)}",
+            "unknown-name",
         )
     id_dtype = dtype_for(form, tokenizer.vocab_size, dtype)
     last_id = None if eos is None else end_id(tokenizer, eos)

@@ -279,7 +279,7 @@ class Model:
         added_tokens: tokens that are matched before the model segments the text. None: the
             recipe's special tokens, with the lowest ids.
         origin: source of an imported model; None for a model that tokctl has trained.
-        companions: texts by file name of other libraries' files that came with the model and
+        extra_files: texts by file name of other libraries' files that came with the model and
             that tokctl keeps but does not use (a chat template, for instance).
         events: merges and removals of a model with removed tokens, whose `merges` are empty.
         lengths: `truncation` and `padding` of an imported Hugging Face model, in that library's
@@ -296,7 +296,7 @@ class Model:
     counts: list[int] = field(default_factory=list)
     added_tokens: tuple[AddedToken, ...] | None = None
     origin: ImportedFrom | None = None
-    companions: dict[str, str] = field(default_factory=dict)
+    extra_files: dict[str, str] = field(default_factory=dict)
     lengths: dict[str, dict[str, Any]] = field(default_factory=dict)
     parity: ParityRecord | None = None
     events: MergeLog | None = None
@@ -312,7 +312,7 @@ class Model:
         rounds: Sequence[Round] = (),
         added_tokens: tuple[AddedToken, ...] | None = None,
         origin: ImportedFrom | None = None,
-        companions: dict[str, str] | None = None,
+        extra_files: dict[str, str] | None = None,
         lengths: dict[str, dict[str, Any]] | None = None,
         parity: ParityRecord | None = None,
         events: MergeLog | None = None,
@@ -330,7 +330,7 @@ class Model:
             rounds=list(rounds),
             added_tokens=added_tokens,
             origin=origin,
-            companions=companions or {},
+            extra_files=extra_files or {},
             lengths=lengths or {},
             parity=parity,
             events=events,
@@ -386,7 +386,7 @@ class Model:
                     f"the numbers of {name} and of tokens differ", AGAIN, "damaged-model"
                 )
         check_added(self.added)
-        for text in (*(self.origin or ()), *self.companions, *self.companions.values()):
+        for text in (*(self.origin or ()), *self.extra_files, *self.extra_files.values()):
             try:
                 text.encode()
             except UnicodeEncodeError:

@@ -604,7 +604,7 @@ def merge(encodings: Iterable[Encoding], growing: bool = False) -> Encoding:
     encodings = list(encodings)
 
     def windows() -> list[Encoding]:
-        found = of_parts((), 0, {})
+        found = of_parts((), 0)
         for encoding in encodings:
             found = _merge_two(found, encoding, growing)
             # Computed now, because each step needs the windows of the one before.
@@ -631,12 +631,13 @@ def _joined(encodings: Iterable[Encoding], growing: bool) -> Encoding:
     """Return encodings one after the other, without windows; with `growing`, offsets continue."""
     parts: list[Part] = []
     size, shift = 0, 0
-    ranges: dict[int, Span] = {}
+    ranges: dict[int, Span] | None = None
     for encoding in encodings:
         own = encoding._parts
         parts += [(*part[:7], part[7] + shift) for part in own] if shift else own
-        own_ranges = encoding._ranges or {}
-        ranges |= {n: (start + size, stop + size) for n, (start, stop) in own_ranges.items()}
+        if (own_ranges := encoding._ranges) is not None:
+            moved = {n: (start + size, stop + size) for n, (start, stop) in own_ranges.items()}
+            ranges = {**(ranges or {}), **moved}
         size += encoding._size
         if growing and encoding._size:
             shift += slice_encoding(encoding, encoding._size - 1, encoding._size).offsets[0][1]

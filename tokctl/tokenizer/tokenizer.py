@@ -92,7 +92,7 @@ class RoleToken:
         return token_of(
             self.role,
             tokenizer.special_ids,
-            tokenizer.model.companions,
+            tokenizer.model.extra_files,
             unk_token=tokenizer.recipe.unk_token,
             pad_token=None if padding is None else padding.token,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from tokctl import _native
@@ -14,7 +15,7 @@ from tokctl.core.values import brief
 from tokctl.model import Model, Recipe
 from tokctl.sources import AUTO, Batch, Named, ReadOptions, Records, Source
 from tokctl.tokenizer.encoding import utf8_of
-from tokctl.tokenizer.iterables import AHEAD_FOR_THREADS, MOST_CHARACTERS
+from tokctl.tokenizer.iterables import AHEAD, AHEAD_FOR_THREADS, MOST_CHARACTERS
 from tokctl.training import Engine, Progress, TextStats, Timing, TrainOptions, train_on_counts
 from tokctl.training import train as train_on_texts
 from tokctl.training.parity import ParityOptions, train_by_language
@@ -68,8 +69,7 @@ class Texts:
         _check_ordered(texts)
         if not isinstance(texts, Iterable):
             raise TypeError(f"the texts are an iterable, not {type(texts).__name__}")
-        # Columns of Arrow tables yield objects that are not str.
-        self._texts: Iterable[Any] = getattr(texts, "to_pylist", lambda: texts)()
+        self._texts: Any = texts
 
     def source(self, *, byte_level: bool) -> Records:
         """Return the texts as a source; `byte_level` is for `utf8_of`."""
@@ -92,11 +92,20 @@ class Texts:
         return Records("the texts", None, batches, lambda: bytes_read, unit="text")
 
     def _flat(self) -> Iterator[str | bytes]:
-        for text in self._texts:
+        for text in self._items():
             if isinstance(text, (list, tuple)):
                 yield from text
             else:
                 yield text
+
+    def _items(self) -> Iterable[Any]:
+        texts = self._texts
+        if not hasattr(texts, "to_pylist"):
+            return texts  # type: ignore[no-any-return]
+        # Columns of Arrow tables yield objects that are not str, and a list of all texts could be
+        # larger than memory.
+        starts = range(0, len(texts), AHEAD)
+        return chain.from_iterable(texts.slice(start, AHEAD).to_pylist() for start in starts)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -121,7 +121,7 @@ def test_names_without_an_id() -> None:
     template = "{{ bos_token }}<|im_start|>{% for m in messages %}<|end|>{% endfor %}"
     sick = replace(
         healthy.model,
-        companions={"tokenizer_config.json": json.dumps(config), "chat_template.jinja": template},
+        extra_files={"tokenizer_config.json": json.dumps(config), "chat_template.jinja": template},
     )
     found = finding(health(Tokenizer(sick)), "special-without-id")
     assert found is not None
@@ -136,8 +136,8 @@ def test_names_without_an_id() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"extra_special_tokens": 7, "a_token": 1}'])
-def test_damaged_companions_name_nothing(text: str) -> None:
-    model_ = replace(byte_level_model(["ab"]).model, companions={"tokenizer_config.json": text})
+def test_damaged_extra_files_name_nothing(text: str) -> None:
+    model_ = replace(byte_level_model(["ab"]).model, extra_files={"tokenizer_config.json": text})
     assert finding(health(Tokenizer(model_)), "special-without-id") is None
 
 

@@ -197,7 +197,7 @@ def id_files() -> Iterator[bytes]:
     """Files of ids in every form; Megatron's two are a case of two files."""
     tokenizer = Tokenizer(filled(RECIPES["gpt2"]))
     texts = [b"low lower", b"", "na\u00efve".encode()]
-    for form in idfiles.FORMS:
+    for form in idfiles.BINARY_FORMS:
         with TemporaryDirectory() as name:
             folder = Path(name)
             idfiles.write(tokenizer, [records(texts)], folder / "ids", form=form)

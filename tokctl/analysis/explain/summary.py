@@ -253,14 +253,14 @@ class FileFacts(NamedTuple):
         title: title of the format; empty without a format.
         origin: origin of a model that tokctl did not train; else None.
         origin_title: title of the origin's format; empty without an origin.
-        companions: names of the extra files that came with the model, sorted.
+        extra_files: names of the extra files that came with the model, sorted.
     """
 
     format: str | None = None
     title: str = ""
     origin: ImportedFrom | None = None
     origin_title: str = ""
-    companions: tuple[str, ...] = ()
+    extra_files: tuple[str, ...] = ()
 
     @property
     def is_converted(self) -> bool:
@@ -277,7 +277,7 @@ def file_facts(tokenizer: Tokenizer) -> FileFacts:
         _title(tokenizer.format or ""),
         model.origin,
         _title(model.origin.format if model.origin else ""),
-        tuple(sorted(model.companions)),
+        tuple(sorted(model.extra_files)),
     )
 
 

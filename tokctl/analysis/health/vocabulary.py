@@ -151,7 +151,7 @@ def _without_id(subject: CheckContext) -> CheckResult:
         (text for text in subject.tokenizer.special_ids if text != filler_text(known[text])),
         "the recipe",
     )
-    for file, text in sorted(subject.model.companions.items()):
+    for file, text in sorted(subject.model.extra_files.items()):
         for name in _names_of(file, text):
             named.setdefault(name, file)
     missing = [name for name in named if name not in known]

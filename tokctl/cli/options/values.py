@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-#: Forms of `encode --as` that are lines of text; `tokctl.idfiles.FORMS` has the others.
+#: Forms of `encode --as` that are lines of text; `tokctl.idfiles.BINARY_FORMS` has the others.
 LINE_FORMS = ("ids", "tokens", "pieces", "jsonl")
 
 
@@ -55,16 +55,16 @@ def decoders() -> Iterable[str]:
 
 def forms() -> Iterable[str]:
     """Return the output forms of `encode`."""
-    from tokctl.idfiles import FORMS
+    from tokctl.idfiles import BINARY_FORMS
 
-    return (*LINE_FORMS, *FORMS)
+    return (*LINE_FORMS, *BINARY_FORMS)
 
 
 def id_forms() -> Iterable[str]:
     """Return the forms of ids that `decode` reads."""
-    from tokctl.idfiles.reader import FORMS
+    from tokctl.idfiles.reader import INPUT_FORMS
 
-    return FORMS
+    return INPUT_FORMS
 
 
 def id_dtypes() -> Iterable[str]:

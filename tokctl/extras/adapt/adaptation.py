@@ -471,7 +471,7 @@ def _extend_vocabulary(
         trained,
         recipe=model.recipe,
         origin=model.origin,
-        companions=model.companions,
+        extra_files=model.extra_files,
         lengths=model.lengths,
     )
     if unadapted.recipe.has_ranks:

@@ -349,7 +349,7 @@ def _plain_value(value: Any, owner: str, depth: int = 0) -> Any:
 
 def _files(tokenizer: Tokenizer, path: str | Path | None) -> dict[str, str]:
     """Return the extra files of a model by name; without a template, those next to its file."""
-    texts = tokenizer.model.companions
+    texts = tokenizer.model.extra_files
     folder = None if path is None or str(path).startswith("hf:") else Path(path)
     if _templates(texts) or folder is None or not folder.is_file():
         return texts
@@ -416,7 +416,7 @@ _NAMES = {f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "cls",
 def _roles(tokenizer: Tokenizer, texts: Mapping[str, str]) -> dict[str, str]:
     """Return the special tokens by role, like `special_tokens_map` of transformers."""
     roles = roles_of(tokenizer.model)
-    if TOKENIZER_CONFIG in texts and TOKENIZER_CONFIG not in tokenizer.model.companions:
+    if TOKENIZER_CONFIG in texts and TOKENIZER_CONFIG not in tokenizer.model.extra_files:
         # The roles in the file next to the model replace those guessed from the tokens' spellings.
         for name, value in _config(texts).items():
             content = value.get("content") if isinstance(value, dict) else value

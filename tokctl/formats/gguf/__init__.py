@@ -27,7 +27,7 @@ from tokctl.formats.contract import (
     LostFeature,
     ModelInput,
     UnsupportedByFormat,
-    companions_lost,
+    extra_files_lost,
     lengths_lost,
     training_lost,
     unless_damaged,
@@ -568,7 +568,7 @@ def _build_model(keys: dict[str, Any], pattern: str | None) -> Model:
         recipe,
         **parts,
         origin=ImportedFrom("gguf", origin),
-        companions={_TEMPLATE_FILE: keys[_TEMPLATE_KEY]} if _TEMPLATE_KEY in keys else {},
+        extra_files={_TEMPLATE_FILE: keys[_TEMPLATE_KEY]} if _TEMPLATE_KEY in keys else {},
     )
 
 
@@ -641,7 +641,7 @@ def _build_file(model: Model) -> tuple[bytes, list[LostFeature]]:
     except TokctlError as error:  # the unknown token is spelled like another token
         raise UnsupportedByFormat(f"llama.cpp reads it otherwise: {error.message}") from None
     expected, pairs = _with_pair_template_of(expected, read_back)
-    other_files = {name: text for name, text in model.companions.items() if name != _TEMPLATE_FILE}
+    other_files = {name: text for name, text in model.extra_files.items() if name != _TEMPLATE_FILE}
     return data, [
         *draft.losses,
         *_spelling_losses(read_keys, draft.keys["token_type"]),
@@ -649,7 +649,7 @@ def _build_file(model: Model) -> tuple[bytes, list[LostFeature]]:
         *differences(expected, read_back),
         *training_lost(model, model.rounds),
         *lengths_lost(model),
-        *companions_lost(replace(model, companions=other_files)),
+        *extra_files_lost(replace(model, extra_files=other_files)),
     ]
 
 
@@ -687,9 +687,9 @@ def _model_name(recipe: Recipe) -> str:
 
 def _chat_template(model: Model) -> str | None:
     """Return the model's chat template, from its own file or the configuration, or None."""
-    template = model.companions.get(_TEMPLATE_FILE)
-    if template is None and TOKENIZER_CONFIG in model.companions:
-        template = parse_object(model.companions[TOKENIZER_CONFIG], TOKENIZER_CONFIG).get(
+    template = model.extra_files.get(_TEMPLATE_FILE)
+    if template is None and TOKENIZER_CONFIG in model.extra_files:
+        template = parse_object(model.extra_files[TOKENIZER_CONFIG], TOKENIZER_CONFIG).get(
             "chat_template"
         )
     return template if isinstance(template, str) else None

@@ -15,6 +15,7 @@ from itertools import chain, count, repeat
 from typing import Any, NamedTuple, NoReturn
 
 from tokctl.core.errors import BadModel, TokctlError, Unsupported
+from tokctl.core.values import brief
 from tokctl.formats.contract import TRY_ANOTHER_FILE
 from tokctl.formats.contract import UnsupportedByFormat as UnsupportedByFormat
 from tokctl.model import Recipe
@@ -145,15 +146,11 @@ def native_pattern(pattern: str) -> str:
         translated = translate(pattern, ONIGURUMA, PYTHON)
     except UnsupportedRegexError as error:
         raise Unsupported(
-            f"its pattern {_short(pattern)} can't be translated for the regex package: {error}",
+            f"its pattern {brief(pattern)} can't be translated for the regex package: {error}",
             "write the pattern without this construct",
         ) from None
     compile_pattern(translated)
     return translated
-
-
-def _short(pattern: str) -> str:
-    return repr(pattern if len(pattern) <= 60 else pattern[:60] + "…")
 
 
 def portable_pattern(pattern: str) -> str:
@@ -199,7 +196,7 @@ class Fields:
 
     def __init__(self, family: str, data: Any) -> None:
         if not isinstance(data, dict):
-            raise ValueError(f"a {family} is {_shown(data)}, and should be an object")
+            raise ValueError(f"a {family} is {brief(data)}, and should be an object")
         self.family = family
         self.data: Json = data
 
@@ -246,18 +243,13 @@ class Fields:
     def _wrong(self, name: str, value: Any, wanted: str) -> str:
         kind = self.data.get("type")
         named = f" {kind}" if isinstance(kind, str) else ""
-        return f"{name!r} of the {self.family}{named} is {_shown(value)}, and should be {wanted}"
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:60] + "…"
+        return f"{name!r} of the {self.family}{named} is {brief(value)}, and should be {wanted}"
 
 
 def unknown_type(fields: Fields) -> TokctlError:
     """Return the error for a component of an unknown type."""
     return Unsupported(
-        f"its {fields.family} {_shown(fields.type)} is not one that tokctl knows",
+        f"its {fields.family} {brief(fields.type)} is not one that tokctl knows",
         "tokctl supports the components of Hugging Face tokenizers 0.23",
     )
 

@@ -21,7 +21,7 @@ from tokctl.formats.contract import (
     LostFeature,
     ModelInput,
     UnsupportedByFormat,
-    companions_lost,
+    extra_files_lost,
     invalid_bytes_lost,
     training_lost,
     unless_damaged,
@@ -92,12 +92,12 @@ def with_library_scores(document: Json, source: ModelInput) -> Json:
 
 
 def losses(model: Model) -> list[LostFeature]:
-    """Return what the file loses: parts of the model, and companion files.
+    """Return what the file loses: parts of the model, and extra files.
 
     Raises:
         UnsupportedByFormat: the format can't hold a model of this kind.
     """
-    return [*document_losses(model), *companions_lost(model)]
+    return [*document_losses(model), *extra_files_lost(model)]
 
 
 def write(model: Model) -> Files:
@@ -211,7 +211,7 @@ def _read_document(
         core,
         added_tokens=tuple(added),
         origin=origin,
-        companions=extra_files,
+        extra_files=extra_files,
         lengths=read_lengths(document),
     )
 

@@ -49,7 +49,7 @@ TEMPLATE, TEMPLATES = "chat_template.jinja", "additional_chat_templates"
 #: Files that are kept unread with the model.
 EXTRA_FILES = (TOKENIZER_CONFIG, SPECIAL_MAP, ADDED, TEMPLATE)
 _TEMPLATE_NAME = re.compile(rf"{TEMPLATES}/[\w.+ -]{{1,100}}\.jinja", re.ASCII)
-#: Most bytes of a companion file. People write these files, and never this much.
+#: Most bytes of an extra file. People write these files, and never this much.
 _LONGEST_TEXT = 1 << 22
 _MOST_TEMPLATES = 64
 _MOST_TEXT = 1 << 24
@@ -89,7 +89,7 @@ def losses(model: Model) -> list[LostFeature]:
         UnsupportedByFormat: `tokenizer.json` can't hold a model of this kind.
     """
     found = document_losses(model)
-    if dropped := [name for name in model.companions if not is_extra_file(name)]:
+    if dropped := [name for name in model.extra_files if not is_extra_file(name)]:
         found.append(LostFeature(f"the files that came with it ({', '.join(dropped)})", minor=True))
     return found
 
@@ -101,7 +101,7 @@ def write(model: Model) -> Files:
         UnsupportedByFormat: `tokenizer.json` can't hold a model of this kind.
     """
     document = document_of(model)
-    extra_files = {name: text for name, text in model.companions.items() if is_extra_file(name)}
+    extra_files = {name: text for name, text in model.extra_files.items() if is_extra_file(name)}
     extra_files.pop(ADDED, None)
     extra_files |= _configuration(model, document)
     files = {name: text.encode() for name, text in extra_files.items()}
@@ -643,7 +643,7 @@ def _configuration(model: Model, document: Json) -> dict[str, str]:
 
 
 def _parse_extra_file(model: Model, name: str) -> Json:
-    return parse_object(model.companions[name], name) if name in model.companions else {}
+    return parse_object(model.extra_files[name], name) if name in model.extra_files else {}
 
 
 def _dump(value: Json) -> str:
@@ -669,7 +669,7 @@ def roles_of(model: Model) -> dict[str, str]:
     The roles come from the configuration files that came with the model, as far as they name tokens
     of the model. Without such files, common texts of tokens tell their roles.
     """
-    if TOKENIZER_CONFIG not in model.companions and SPECIAL_MAP not in model.companions:
+    if TOKENIZER_CONFIG not in model.extra_files and SPECIAL_MAP not in model.extra_files:
         return _guess_roles(model)
     added_texts = {entry.text for entry in model.added}
     roles = _class_roles(model)

@@ -153,7 +153,7 @@ def _source_data(source: FileFacts) -> dict[str, Any]:
     return {
         "format": source.format,
         "origin": source.origin and source.origin._asdict(),
-        "companions": source.companions,
+        "companions": source.extra_files,
     }
 
 
@@ -488,9 +488,9 @@ def source_facts(source: FileFacts) -> Iterator[tuple[str, str]]:
         name = source.origin.name
         title = readable(source.origin_title)
         yield "origin", f"{title}, {readable(name)}" if name else title
-    if source.companions:
-        few = ", ".join(map(brief, source.companions[:_FEW]))
-        more = len(source.companions) - _FEW
+    if source.extra_files:
+        few = ", ".join(map(brief, source.extra_files[:_FEW]))
+        more = len(source.extra_files) - _FEW
         yield "companions", few + (f", … {more:,} more" if more > 0 else "")
 
 
