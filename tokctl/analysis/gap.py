@@ -17,10 +17,10 @@ from tokctl.analysis.explain.vocabulary import is_byte_token, text_ids, token_by
 from tokctl.analysis.metrics import Undefined
 from tokctl.analysis.texts import checked_batches, errors_of
 from tokctl.core.errors import BadOption
-from tokctl.core.values import available_threads, cached_property
+from tokctl.core.values import cached_property
 from tokctl.model.parts import is_lossless
 from tokctl.sources import Batch, Named, Records, Source, check_errors, opened, total_size
-from tokctl.tokenizer.tokenizer import check_threads
+from tokctl.tokenizer.tokenizer import chosen_threads
 
 if TYPE_CHECKING:
     from tokctl.model import Recipe
@@ -166,9 +166,7 @@ def token_gap(
         raise BadOption(
             f"invalid value {rounds} for rounds", "give a number of at least 0", "bad-value"
         )
-    if threads is not None:
-        check_threads(threads)
-    threads = threads or available_threads()
+    threads = chosen_threads(threads)
     spelling = _Spelling(tokenizer)
     fewest_tokens = spelling.fewest_tokens()
     across = _Across(tokenizer, opened(texts), errors, fewest_tokens)
@@ -182,18 +180,9 @@ def token_gap(
         for pre_token, text, fewest in zip(pre_tokens, spellings, counts, strict=True)
         if fewest is not None and spelling.is_spelled(pre_token)
     ]
-    tokens = sum(len(pre_token.ids) * pre_token.count for pre_token in pre_tokens)
-    unspelled_tokens = tokens - sum(len(row.pre_token.ids) * row.pre_token.count for row in rows)
-    unspelled = sum(pre_token.count for pre_token in pre_tokens) - sum(
-        row.pre_token.count for row in rows
-    )
-    added = {token.id for token in tokenizer.model.added}
-    spelled_rows = {id(row.pre_token) for row in rows}
-    without_spelling = [
-        pre_token
-        for pre_token in pre_tokens
-        if id(pre_token) not in spelled_rows and not added.issuperset(pre_token.ids)
-    ]
+    spelled = [row.pre_token for row in rows]
+    tokens, occurrences = _tokens(pre_tokens), _occurrences(pre_tokens)
+    unspelled_tokens = tokens - _tokens(spelled)
     budget = spelling.budget + len(literal)
     bounds, is_reached, edges = spelling.bounds(rows, budget, rounds, threads, progress)
     losing = [row for row in rows if row.lost]
@@ -202,22 +191,44 @@ def token_gap(
     return TokenGap(
         tokens=tokens,
         fewest=unspelled_tokens + sum(row.fewest * row.pre_token.count for row in rows),
-        across=across.tokens(unspelled=bool(without_spelling)),
+        across=across.tokens(unspelled=_lacks_spelling(tokenizer, pre_tokens, spelled)),
         bounds={name: unspelled_tokens + bound for name, bound in bounds.items()},
         is_reached=is_reached,
         budget=budget,
         symbols="bytes" if tokenizer.recipe.is_byte_level else "characters",
         edges=edges,
-        pre_tokens=sum(pre_token.count for pre_token in pre_tokens),
+        pre_tokens=occurrences,
         distinct=len(pre_tokens),
         characters=sum(
             len(pre_token.data.decode("utf-8", "surrogateescape")) * pre_token.count
             for pre_token in pre_tokens
         ),
-        unspelled=unspelled,
+        unspelled=occurrences - _occurrences(spelled),
         unspelled_tokens=unspelled_tokens,
         losing=len(losing),
         losers=tuple(spelling.losing(row, fewest_tokens) for row in shown),
+    )
+
+
+def _tokens(pre_tokens: Iterable[Segmented]) -> int:
+    """Return the number of tokens that the model gives in all occurrences of pre-tokens."""
+    return sum(len(pre_token.ids) * pre_token.count for pre_token in pre_tokens)
+
+
+def _occurrences(pre_tokens: Iterable[Segmented]) -> int:
+    """Return the number of occurrences of distinct pre-tokens in the text."""
+    return sum(pre_token.count for pre_token in pre_tokens)
+
+
+def _lacks_spelling(
+    tokenizer: Tokenizer, pre_tokens: Iterable[Segmented], spelled: Iterable[Segmented]
+) -> bool:
+    """Return whether a pre-token is neither among `spelled` nor an added token."""
+    added = {token.id for token in tokenizer.model.added}
+    known = set(map(id, spelled))
+    return any(
+        id(pre_token) not in known and not added.issuperset(pre_token.ids)
+        for pre_token in pre_tokens
     )
 
 

@@ -382,26 +382,12 @@ def canonical(recipe: Recipe, token: bytes) -> Canonical:
         return ("start", token[len(mark) :]) if token.startswith(mark) else ("inside", token)
     if recipe.marker.ends_words:
         return ("end", token[: -len(mark)]) if token.endswith(mark) else ("open", token)
-    if space := space_mark(recipe):
+    if space := recipe.space_mark:
         mark = space.encode()
         return ("start", token[len(mark) :]) if token.startswith(mark) else ("inside", token)
     if all(map(is_lossless, recipe.pre_tokenizers)):
         return ("start", token[1:]) if token.startswith(b" ") else ("inside", token)
     return ("start" if recipe.traits.token_place == "whole word" else "any"), token
-
-
-def space_mark(recipe: Recipe) -> str:
-    """Return the character that stands for a space in tokens, such as `▁` for SentencePiece.
-
-    A pre-tokenizer or a normalizer writes it. Empty if spaces are kept unchanged or dropped.
-    """
-    for part in recipe.pre_tokenizers:
-        if part.kind == "metaspace":
-            return str(part["replacement"])
-    for part in recipe.normalizers:
-        if part.kind == "replace" and part["pattern"] == " " and part["content"].strip():
-            return str(part["content"])
-    return ""
 
 
 def canonical_vocabulary(model: Model) -> frozenset[Canonical]:

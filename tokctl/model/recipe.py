@@ -309,6 +309,20 @@ class Recipe(ShortRepr):
         return self.unknown == "drop"
 
     @property
+    def space_mark(self) -> str:
+        """Return the character that stands for a space in tokens, such as `▁` for SentencePiece.
+
+        A pre-tokenizer or a normalizer writes it. Empty if spaces are kept unchanged or dropped.
+        """
+        for part in self.pre_tokenizers:
+            if part.kind == "metaspace":
+                return str(part["replacement"])
+        for part in self.normalizers:
+            if part.kind == "replace" and part["pattern"] == " " and part["content"].strip():
+                return str(part["content"])
+        return ""
+
+    @property
     def has_bare_characters(self) -> bool:
         """Return whether every training character also has an id in its bare form."""
         return self.alphabet == "characters"

@@ -455,15 +455,15 @@ def on_paper(
 
 
 def _paper_table(table: Table) -> Table:
-    there = [
-        place
-        for place, column in enumerate(table.columns)
+    shown = [
+        index
+        for index, column in enumerate(table.columns)
         if column.most is None and not column.is_drawing
     ]
-    columns = tuple(table.columns[place] for place in there)
+    columns = tuple(table.columns[index] for index in shown)
     # Rows of empty cells are only spacing on a terminal.
     kept = [number for number, row in enumerate(table.rows) if any(row)]
-    rows = [[_in_one_line(table.rows[number][place]) for place in there] for number in kept]
+    rows = [[_in_one_line(table.rows[number][index]) for index in shown] for number in kept]
     strong, remarks = (
         {new for new, number in enumerate(kept) if number in numbers}
         for numbers in (table.strong, table.remarks)

@@ -56,12 +56,12 @@ def _tables(answer: Report) -> Iterator[tuple[str, Table]]:
 
 def _lines(table: Table) -> Iterator[list[str | float | None]]:
     """Yield the names of the columns, then the rows; verdicts are in columns at the end."""
-    rows = [row for place, row in enumerate(table.rows) if place not in table.remarks]
+    rows = [row for number, row in enumerate(table.rows) if number not in table.remarks]
     names = [column.field or column.name for column in table.columns]
-    judged = [place for place in range(len(names)) if any(_verdict(row[place]) for row in rows)]
-    yield [*names, *(f"{names[place]} verdict" for place in judged)]
+    judged = [index for index in range(len(names)) if any(_verdict(row[index]) for row in rows)]
+    yield [*names, *(f"{names[index]} verdict" for index in judged)]
     for row in rows:
-        yield [*map(_value, row), *(_verdict(row[place]) for place in judged)]
+        yield [*map(_value, row), *(_verdict(row[index]) for index in judged)]
 
 
 def _verdict(cell: Content) -> str:

@@ -206,14 +206,14 @@ def _flow(entries: Iterable[Text], width: int) -> Text:
 
 def _table(block: Table, width: int) -> RichTable:
     bars = _bars_beside(block, width)
-    there = [
-        place
-        for place, column in enumerate(block.columns)
+    shown = [
+        index
+        for index, column in enumerate(block.columns)
         if column.least <= width
         and (column.most is None or width <= column.most)
         and (bars or not column.is_drawing)
     ]
-    columns = [block.columns[place] for place in there]
+    columns = [block.columns[index] for index in shown]
     if block.has_head:
         table = RichTable(box=box.SIMPLE, pad_edge=False)
     else:
@@ -223,8 +223,8 @@ def _table(block: Table, width: int) -> RichTable:
     room = width - sum(column.width + block.gap for column in columns if column.width)
     for number, row in enumerate(block.rows):
         cells = [
-            bars[number] if block.columns[place].is_drawing else _text(row[place], room)
-            for place in there
+            bars[number] if block.columns[index].is_drawing else _text(row[index], room)
+            for index in shown
         ]
         table.add_row(*cells, style="bold" if number in block.strong else None)
     return table

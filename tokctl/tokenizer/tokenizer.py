@@ -12,7 +12,7 @@ from tokctl import _native
 from tokctl._native import IdArray
 from tokctl.core.errors import BadInput, BadOption, CoreError, TokctlError
 from tokctl.core.foreign_names import Answering
-from tokctl.core.values import brief, cached_property, suggesting
+from tokctl.core.values import available_threads, brief, cached_property, suggesting
 from tokctl.model import Merge, Model, Recipe, byte_level, encoders
 from tokctl.tokenizer.encoding import (
     Encoding,
@@ -1491,6 +1491,18 @@ class DecodeStream(Answering):
             return ""
         self._finished = True
         return self._stream.finish_text()
+
+
+def chosen_threads(threads: int | None) -> int:
+    """Return `threads`, or the number of processors that this process may use if None.
+
+    Raises:
+        TokctlError: `threads` is not a whole number, or is below 1.
+    """
+    if threads is None:
+        return available_threads()
+    check_threads(threads)
+    return threads
 
 
 def check_threads(threads: int) -> None:

@@ -43,7 +43,6 @@ from tokctl.analysis.comparison.results import (
 from tokctl.analysis.metrics import WORD_RULES
 from tokctl.analysis.texts import Text, read_texts, read_together
 from tokctl.core.errors import BadInput, BadOption
-from tokctl.core.values import available_threads
 from tokctl.formats.saving import contents
 from tokctl.sources import Source
 from tokctl.tokenizer.model_names import (
@@ -52,7 +51,7 @@ from tokctl.tokenizer.model_names import (
     name_files,
     named_models,
 )
-from tokctl.tokenizer.tokenizer import Tokenizer, check_threads
+from tokctl.tokenizer.tokenizer import Tokenizer, chosen_threads
 from tokctl.training.counting import digest_of
 
 __all__ = [
@@ -149,21 +148,70 @@ def compare(
         result.models[0].total.figures["fertility"]
     """
     named = named_models(models)
+    languages = dict(languages or {})
+    _check_choices(named, texts, languages, baseline, reference, word_rule)
+    baseline = next(iter(named)) if baseline is None else baseline
+    threads = chosen_threads(threads)
+    read = _read(named, texts, languages, errors)
+    measured = {
+        name: [
+            measuring.measure_all(
+                model, text, threads, words=word_rule, boundaries=len(named) > 1, lines=intervals
+            )
+            for text in read
+        ]
+        for name, model in named.items()
+    }
+    known = _trained_on(named, read) if training is None else {}
+    reports = reports_of(
+        named, known, read, measured, baseline, threads, with_intervals=intervals, with_speed=speed
+    )
+    counts = {named[report.name]: report.total.counts for report in reports}
+    chosen = _checked(sentences) if sentences is not None else samples.pick_sentences(read)
+    shown = tuple(samples.sample(named, sentence) for sentence in chosen)
+    picked = stories.pick_words(named, shown, threads) if words is None else _checked(words)
+    learned = read if trained_on is None else trained_on
+    sweep = sweep or {}
+    comparison = Comparison(
+        baseline=baseline,
+        total=summary(reports[0].total, sum(text.documents for text in read)),
+        texts=tuple(map(summary, reports[0].texts, [text.documents for text in read])),
+        models=reports,
+        samples=shown,
+        disagreements=tuple(samples.disagreements(named, read, threads)),
+        overlap=measuring.overlaps(list(named.values())),
+        agreement=measuring.agreements(list(measured.values())),
+        stories=stories.stories(named, picked, learned, threads, sweep),
+        languages=_languages(languages, reference, reports),
+        sweep=sweep_points(sweep, read, threads, word_rule=word_rule, known=counts),
+        training=training,
+        provenance=_provenance(named, read, training, command, date),
+    )
+    return replace(comparison, findings=findings_of(comparison, named))
+
+
+def _check_choices(
+    named: Mapping[str, Tokenizer],
+    texts: Sequence[Any],
+    languages: Mapping[str, Any],
+    baseline: str | None,
+    reference: str | None,
+    word_rule: str,
+) -> None:
+    """Raise TokctlError if models or texts are missing, or a chosen name is unknown."""
     if isinstance(texts, (str, bytes, Path)):
         raise BadOption(
             "the texts of a comparison must be a list of paths",
             'write a list, for example ["text.txt"]',
             "bad-value",
         )
-    languages = dict(languages or {})
     if not named or not (texts or languages):
         raise BadOption(
             "a comparison needs at least one model and one text",
             "name a model with --model, and a text file",
             "missing-option",
         )
-    baseline = next(iter(named)) if baseline is None else baseline
-    if baseline not in named:
+    if baseline is not None and baseline not in named:
         raise BadOption(
             f"no model of this comparison is called {baseline!r}",
             f"choose one of: {', '.join(named)}",
@@ -181,9 +229,15 @@ def compare(
             f"choose {' or '.join(WORD_RULES)}",
             "unknown-name",
         )
-    if threads is not None:
-        check_threads(threads)
-    threads = threads or available_threads()
+
+
+def _read(
+    named: Mapping[str, Tokenizer],
+    texts: Sequence[str | Path | Source | Text],
+    languages: Mapping[str, str | Path | Source | Text],
+    errors: str,
+) -> list[Text]:
+    """Return the compared texts, then one text for each language."""
     characters = any(not model.recipe.is_byte_level for model in named.values())
     read = read_texts(texts, characters=characters, errors=errors)
     read += [
@@ -192,60 +246,17 @@ def compare(
     ]
     if not read:
         raise BadInput("there are no texts to compare on", "name at least one text")
-    measured = {
-        name: [
-            measuring.measure_all(
-                model,
-                text,
-                threads,
-                words=word_rule,
-                boundaries=len(named) > 1,
-                lines=intervals,
-            )
-            for text in read
-        ]
-        for name, model in named.items()
-    }
-    known = _trained_on(named, read) if training is None else {}
-    reports = reports_of(
-        named, known, read, measured, baseline, threads, with_intervals=intervals, with_speed=speed
-    )
-    chosen = _checked(sentences) if sentences is not None else samples.pick_sentences(read)
-    shown = tuple(samples.sample(named, sentence) for sentence in chosen)
-    picked = stories.pick_words(named, shown, threads) if words is None else _checked(words)
-    comparison = Comparison(
-        baseline=baseline,
-        total=summary(reports[0].total, sum(text.documents for text in read)),
-        texts=tuple(
-            summary(found, text.documents)
-            for found, text in zip(reports[0].texts, read, strict=True)
-        ),
-        models=reports,
-        samples=shown,
-        disagreements=tuple(samples.disagreements(named, read, threads)),
-        overlap=measuring.overlaps(list(named.values())),
-        agreement=measuring.agreements(list(measured.values())),
-        stories=stories.stories(
-            named, picked, read if trained_on is None else trained_on, threads, sweep or {}
-        ),
-        languages=_languages(languages, reference, reports),
-        sweep=sweep_points(
-            sweep or {},
-            read,
-            threads,
-            word_rule=word_rule,
-            known={named[report.name]: report.total.counts for report in reports},
-        ),
-        training=training,
-        provenance=replace(_provenance(named, read, training, command), date=date),
-    )
-    return replace(comparison, findings=findings_of(comparison, named))
+    return read
 
 
 def _provenance(
-    models: Mapping[str, Tokenizer], texts: Sequence[Text], training: Training | None, command: str
+    models: Mapping[str, Tokenizer],
+    texts: Sequence[Text],
+    training: Training | None,
+    command: str,
+    date: str,
 ) -> MadeFrom:
-    """Return the digests of the texts and models, with tokctl's version and the command line."""
+    """Return digests of the texts and models, tokctl's version, the command line and the date."""
     from tokctl import __version__
 
     origins = [one.whole for one in training.texts] if training else []
@@ -256,6 +267,7 @@ def _provenance(
         command,
         tuple(origins),
         tuple(_digest_of_model(name, model) for name, model in models.items()),
+        date,
     )
 
 

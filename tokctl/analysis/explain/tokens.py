@@ -39,7 +39,6 @@ from tokctl.analysis.explain.vocabulary import (
     written_text,
 )
 from tokctl.analysis.explain.words import Path, paths_of
-from tokctl.analysis.metrics import space_mark
 from tokctl.core.errors import BadInput, BadOption
 from tokctl.core.values import ShortRepr
 from tokctl.model import byte_level
@@ -375,7 +374,7 @@ def find_token(tokenizer: Tokenizer, token: str) -> int:
             spelled = token
         if spelled in vocabulary:
             return vocabulary[spelled]
-    if (mark := space_mark(tokenizer.recipe)) and token.replace(" ", mark) in vocabulary:
+    if (mark := tokenizer.recipe.space_mark) and token.replace(" ", mark) in vocabulary:
         return vocabulary[token.replace(" ", mark)]
     raise BadOption(
         f"{token!r} is not a token of this model", _close(tokenizer, token), "unknown-name"
@@ -384,7 +383,7 @@ def find_token(tokenizer: Tokenizer, token: str) -> int:
 
 def _close(tokenizer: Tokenizer, token: str) -> str:
     """Return a hint with the text at another position in a word, else with similar spellings."""
-    mark = tokenizer.recipe.marker.text or space_mark(tokenizer.recipe) or "Ġ"
+    mark = tokenizer.recipe.marker.text or tokenizer.recipe.space_mark or "Ġ"
     vocabulary = tokenizer.vocabulary
     changed = (mark + token, token + mark, token.removeprefix(mark), token.removesuffix(mark))
     close = [name for name in dict.fromkeys(changed) if name in vocabulary]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from tokctl._native import NO_ID
 from tokctl.analysis.explain.states import count_pre_tokens
 from tokctl.analysis.explain.vocabulary import TokenGroups
-from tokctl.analysis.metrics import range_of, space_mark
+from tokctl.analysis.metrics import range_of
 from tokctl.analysis.texts import checked_batches, errors_of
 from tokctl.model import encoders
 from tokctl.sources import Source
@@ -272,7 +272,7 @@ def _words_of(
     Some models treat a whole sentence or text as one pre-token. Cut it where a token begins with a
     space or with the model's space marker.
     """
-    space = (space_mark(tokenizer.recipe) or " ").encode()
+    space = (tokenizer.recipe.space_mark or " ").encode()
     has_words = space in pre_token.data[1:] or b"\n" in pre_token.data[1:]
     if not has_words or tokenizer.model.supermerges:
         yield pre_token.data, tuple(pre_token.ids)

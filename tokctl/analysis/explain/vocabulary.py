@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokctl import _native
-from tokctl.analysis.metrics import space_mark
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
@@ -45,14 +44,14 @@ def token_text(tokenizer: Tokenizer, id_: int) -> bytes:
     token = tokenizer.model.tokens[id_]
     if id_ in tokenizer.model.reserved_ids:
         return token
-    if space := space_mark(tokenizer.recipe):
+    if space := tokenizer.recipe.space_mark:
         return token.removeprefix(space.encode())
     return tokenizer.recipe.marker.removed_from(token)
 
 
 def written_text(tokenizer: Tokenizer, id_: int) -> bytes:
     """Return the text that could become the token: `token_text`, with real spaces."""
-    if space := space_mark(tokenizer.recipe):
+    if space := tokenizer.recipe.space_mark:
         return tokenizer.model.tokens[id_].replace(space.encode(), b" ")
     return token_text(tokenizer, id_)
 
@@ -106,7 +105,7 @@ def place_of(tokenizer: Tokenizer, id_: int) -> str:
         return "word start" if token.startswith(mark) else "continuation"
     if marker.ends_words:
         return "word end" if token.endswith(mark) else "before the word end"
-    if space := space_mark(tokenizer.recipe):
+    if space := tokenizer.recipe.space_mark:
         return "word start" if token.startswith(space.encode()) else "continuation"
     if place := tokenizer.recipe.traits.token_place:
         return place
@@ -305,14 +304,14 @@ def _contexts(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes, bool]]:
     """
     for before, after in _neighbours(tokenizer):
         yield before, after, False
-    if space_mark(tokenizer.recipe):
+    if tokenizer.recipe.space_mark:
         yield b"", b"", True
         yield b"a", b"a", True
 
 
 def _neighbours(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
     yield b"", b""
-    if space_mark(tokenizer.recipe):
+    if tokenizer.recipe.space_mark:
         yield b" ", b""
         yield b"a", b"a"  # for models that strip spaces at the ends of the text
     if tokenizer.recipe.looks_up_pre_tokens or tokenizer.recipe.emits_symbols:

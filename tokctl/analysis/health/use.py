@@ -11,7 +11,6 @@ from tokctl.analysis.explain.vocabulary import token_text, written_text
 from tokctl.analysis.explain.words import pre_tokens_of
 from tokctl.analysis.health.results import CheckResult, Example
 from tokctl.analysis.health.subject import CheckContext, not_made
-from tokctl.analysis.metrics import space_mark
 from tokctl.core.humanize import times
 from tokctl.model.parts import AddedToken, native_parts
 
@@ -90,7 +89,7 @@ class Stages:
         self.tokenizer = subject.tokenizer
         self.partial = subject.partial
         self.normalizers = native_parts(subject.recipe.normalizers)
-        self.has_mark = bool(space_mark(subject.recipe))
+        self.has_mark = bool(subject.recipe.space_mark)
 
     def cause(self, id_: int) -> str:
         """Return the name of the check for a token that no trial gave."""

@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokctl.analysis.explain.usage import segmented
-from tokctl.analysis.metrics import space_mark
 from tokctl.core.errors import BadOption, Unsupported
 from tokctl.core.files import whole_file
 from tokctl.core.values import ShortRepr, brief, suggesting
@@ -490,7 +489,7 @@ def _with_word_splits(model: Model) -> Recipe:
     line feeds, because SentencePiece learns from lines.
     """
     recipe = model.recipe
-    mark = space_mark(recipe)
+    mark = recipe.space_mark
     splits = any(part.kind == "metaspace" and part["split"] for part in recipe.pre_tokenizers)
     if not mark or splits:
         return recipe

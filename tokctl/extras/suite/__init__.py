@@ -30,7 +30,6 @@ from tokctl.analysis.metrics import Counts, MetricValue, Range, Undefined, range
 from tokctl.analysis.texts import Text, read_texts
 from tokctl.core.errors import BadOption
 from tokctl.core.humanize import file_names, listed, percent, plural
-from tokctl.core.values import available_threads
 from tokctl.extras.suite import splits, stability, undertrained
 from tokctl.extras.suite.morphology import GoldWord, MorphologyReport, boundary_agreement
 from tokctl.extras.suite.splits import CharacterCuts, CodeSplits, NumberSplits, sum_of_cuts
@@ -47,7 +46,7 @@ from tokctl.extras.suite.undertrained import UndertrainedReport
 from tokctl.sources import Source
 from tokctl.tokenizer import Tokenizer
 from tokctl.tokenizer.model_names import ModelArgument, named_models
-from tokctl.tokenizer.tokenizer import check_threads
+from tokctl.tokenizer.tokenizer import chosen_threads
 
 # -- Results -----------------------------------------------------------------------------------
 
@@ -193,27 +192,10 @@ def run_suite(
         suite.findings
     """
     named = named_models(models)
-    if not named:
-        raise BadOption(
-            "the suite needs a model", "name one, or a text to train some on", "missing-option"
-        )
-    baseline = next(iter(named)) if baseline is None else baseline
-    if baseline not in named:
-        raise BadOption(
-            f"no model of the suite is called {baseline!r}",
-            f"choose one of: {', '.join(named)}",
-            "unknown-name",
-        )
     gold, embeddings = dict(gold or {}), dict(embeddings or {})
-    if unknown := [name for name in embeddings if name not in named]:
-        raise BadOption(
-            f"no model of the suite is called {unknown[0]!r}",
-            f"choose one of: {', '.join(named)}",
-            "unknown-name",
-        )
-    if threads is not None:
-        check_threads(threads)
-    threads = threads or available_threads()
+    _check_names(named, baseline, embeddings)
+    baseline = next(iter(named)) if baseline is None else baseline
+    threads = chosen_threads(threads)
     characters = any(not model.recipe.is_byte_level for model in named.values())
     own_texts = read_texts(list(texts), characters=characters, errors=errors)
     parallel = parallel_texts()
@@ -237,36 +219,56 @@ def run_suite(
     }
     words = (own_texts or [domain.texts[0] for domain in domains])[0]
 
-    def model(name: str, tokenizer: Tokenizer) -> SuiteModel:
+    def id_counts(name: str) -> Mapping[int, int]:
         counted = [text_counts.counts for texts in measured[name] for text_counts in texts]
-        counted += [measure(tokenizer, text, threads) for text in trained_on]
-        return SuiteModel(
-            name,
-            tokenizer.vocab_size,
-            splits.number_splits(tokenizer),
-            splits.code_splits(tokenizer),
-            _characters(tokenizer, parallel),
-            stability.stability(tokenizer, words, seed=seed),
-            undertrained.undertrained(
-                tokenizer,
-                Counts.total(counted).id_counts,
-                embeddings=embeddings.get(name),
-                tensor=tensor if name in embeddings else None,
-            ),
-            {path: boundary_agreement(tokenizer, entries) for path, entries in gold.items()},
-        )
+        counted += [measure(named[name], text, threads) for text in trained_on]
+        return Counts.total(counted).id_counts
 
     suite = Suite(
         baseline,
         reports,
         _languages(by_language, ranges, baseline),
         {one.language: one.script for one in parallel},
-        tuple(model(name, tokenizer) for name, tokenizer in named.items()),
+        tuple(
+            SuiteModel(
+                name,
+                tokenizer.vocab_size,
+                splits.number_splits(tokenizer),
+                splits.code_splits(tokenizer),
+                _characters(tokenizer, parallel),
+                stability.stability(tokenizer, words, seed=seed),
+                undertrained.undertrained(
+                    tokenizer,
+                    id_counts(name),
+                    embeddings=embeddings.get(name),
+                    tensor=tensor if name in embeddings else None,
+                ),
+                {path: boundary_agreement(tokenizer, entries) for path, entries in gold.items()},
+            )
+            for name, tokenizer in named.items()
+        ),
         words.name,
         sum(domain.bytes for domain in reports) + sum(text.size for text in trained_on),
         tuple(published),
     )
     return replace(suite, findings=_findings(suite))
+
+
+def _check_names(
+    named: Mapping[str, Tokenizer], baseline: str | None, embeddings: Mapping[str, str | Path]
+) -> None:
+    """Raise TokctlError if there is no model, or an option names an unknown one."""
+    if not named:
+        raise BadOption(
+            "the suite needs a model", "name one, or a text to train some on", "missing-option"
+        )
+    for name in (*([] if baseline is None else [baseline]), *embeddings):
+        if name not in named:
+            raise BadOption(
+                f"no model of the suite is called {name!r}",
+                f"choose one of: {', '.join(named)}",
+                "unknown-name",
+            )
 
 
 def _domain(

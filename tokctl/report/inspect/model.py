@@ -7,7 +7,6 @@ from typing import Any
 
 from tokctl.analysis.explain import Checks, FileFacts, MergeRecord, Summary
 from tokctl.analysis.health import Example, Finding, Health
-from tokctl.analysis.metrics import space_mark
 from tokctl.core.humanize import file_names, plural
 from tokctl.core.options import options_of
 from tokctl.model import Model, ParityRecord, Recipe, TrainingRecord, TrainingStage
@@ -254,7 +253,7 @@ def check_rows(checks: Checks, summary: Summary) -> Iterator[tuple[str, str]]:
         yield "unreachable tokens", _listed(reach.unreachable)
     yield "duplicates", _listed([" = ".join(names) for names in checks.duplicates])
     yield "holes in ids", f"none: 0 to {summary.vocab_size - 1}, checked when the file was read"
-    if mark := summary.recipe.marker.text or space_mark(summary.recipe):
+    if mark := summary.recipe.marker.text or summary.recipe.space_mark:
         how = f"one with {visible(mark)} and one without"
         yield "texts with two tokens", f"{checks.two_places:,}, {how}"
     if summary.merges is not None:
@@ -327,7 +326,7 @@ def recipe_facts(recipe: Recipe, *, trained: bool = True) -> Iterator[tuple[str,
 
 def _marked(recipe: Recipe) -> str:
     kind, mark = recipe.marker
-    if not mark and (space := space_mark(recipe)):
+    if not mark and (space := recipe.space_mark):
         return f"{visible(space)} for each space"
     return _MARKERS[kind].format(visible(mark))
 
