@@ -15,12 +15,12 @@ from tokctl.cli.options.declaring import (
 )
 from tokctl.cli.options.shared import MODEL, Output
 from tokctl.core.humanize import listed
-from tokctl.idfiles import FORMS
+from tokctl.idfiles import BINARY_FORMS
 
 _text = partial(CliOption, panel="What is read")
 _written = partial(CliOption, panel="What is written")
 _length = partial(CliOption, panel="What is added around texts, and their length")
-_id_file = partial(CliOption, panel=f"Files of ids: {', '.join(FORMS)}")
+_id_file = partial(CliOption, panel=f"Files of ids: {', '.join(BINARY_FORMS)}")
 _chat = partial(CliOption, panel="Chats")
 
 
