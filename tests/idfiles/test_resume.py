@@ -235,9 +235,7 @@ def test_what_is_finished_is_left_alone(models: Models) -> None:
 
 def test_a_leftover_that_can_not_be_removed(models: Models) -> None:
     """A folder has the name of a temporary file."""
-    leftover = Path("f/.shard-00000.bin.x.tmp")
+    leftover = SHARDS / ".shard-00000.bin.x.tmp"
     leftover.mkdir(parents=True)
-    Path("a.txt").write_text("a b", encoding="utf-8")
-    tokenizer = next(iter(models.values()))
     with pytest.raises(TokctlError, match=re.escape(f"can't remove {leftover}: ")):
-        idfiles.write(tokenizer, ["a.txt"], "f", "bin", shard_size=1, resume=True)
+        write(models["bytes"], made.mixed(TEXTS), SHARDS, form="bin", resume=True)
