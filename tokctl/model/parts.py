@@ -842,6 +842,11 @@ class AddedToken(NamedTuple):
     made: bool = False
     longest_first: bool = False
 
+    @property
+    def varies_in_text(self) -> bool:
+        """Return whether the match in a text may differ from the spelling."""
+        return self.strip_left or self.strip_right or self.normalized
+
 
 def check_added(tokens: Sequence[AddedToken]) -> None:
     """Raise an error unless the added tokens are valid together.

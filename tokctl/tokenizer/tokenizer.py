@@ -1089,7 +1089,7 @@ class Tokenizer(Answering):
         as_in_text = {
             token.id: token.text if token.id == self.unk_id else None
             for token in self.model.added
-            if token.strip_left or token.strip_right or token.normalized
+            if token.varies_in_text
         }
         if self.recipe.maximizes_probability and self.unk_id is not None:
             as_in_text[self.unk_id] = None

@@ -18,7 +18,6 @@ from tokctl.analysis.comparison.results import Interval
 from tokctl.analysis.held_out import SHARE
 from tokctl.analysis.metrics import Counts, Undefined, no_words, range_of
 from tokctl.core.errors import BadInput, BadOption
-from tokctl.core.values import available_threads
 from tokctl.extras.recommend.advice import sentences, too_short
 from tokctl.extras.recommend.bench import CandidateBench, ChosenCandidate
 from tokctl.extras.recommend.candidates import (
@@ -47,7 +46,7 @@ from tokctl.extras.recommend.results import (
 from tokctl.extras.recommend.shape import ModelShape
 from tokctl.sources import Source, check_errors, opened
 from tokctl.tokenizer import Tokenizer
-from tokctl.tokenizer.tokenizer import check_threads
+from tokctl.tokenizer.tokenizer import chosen_threads
 from tokctl.training.counting import Progress
 
 
@@ -93,8 +92,7 @@ def recommend(
     check_errors(errors)
     tried, grid = candidates_of(candidates, spaceless=False), sizes_of(sizes)
     shape = None if params is None else ModelShape.of(params)
-    if threads is not None:
-        check_threads(threads)
+    threads = chosen_threads(threads)
     if type(sample_size) is not int or sample_size < 1:
         raise BadOption(
             f"invalid value {sample_size!r} for sample_size",
@@ -118,7 +116,7 @@ def recommend(
         if progress:
             progress("sweep", finished, max(finished, planned))
 
-    bench = CandidateBench(corpus, threads or available_threads(), tell)
+    bench = CandidateBench(corpus, threads, tell)
     curves = _measure_curves(bench, candidates, grid)
     # A candidate that loses text is eligible only if no lossless one was tried.
     eligible = {name for name, curve in curves.items() if curve.round_trip == 1} or set(curves)

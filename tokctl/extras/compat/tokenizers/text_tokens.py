@@ -31,7 +31,7 @@ class Engine:
         self.tokens: list[str | None] = list(tokenizer.tokens)
         self._unknown = tokenizer.unk_id if model.recipe.maximizes_probability else None
         for token in model.added:
-            if token.strip_left or token.strip_right or token.normalized:
+            if token.varies_in_text:
                 self.tokens[token.id] = None
         if self._unknown is not None:
             self.tokens[self._unknown] = None
